@@ -1,0 +1,199 @@
+"""Turning text into plain values, the same way for every layout: YAML, JSON, times, flat configs.
+
+Nothing here constructs objects from input: YAML tags are kept as text.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, tzinfo
+from typing import Any
+
+from mkdocs_sweepprof.readers.base import Scalar
+
+MAX_DEPTH = 20
+"""Nesting of a config beyond which the rest is kept as text."""
+MAX_FIELDS = 5_000
+"""Fields of one run's config; the rest is left aside."""
+MAX_VALUE = 2_000
+"""Characters of one config value; longer text is cut with an ellipsis."""
+
+
+class BadText(ValueError):
+    """Text that does not parse: ``line`` (1-based, or None) and the parser's complaint."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+
+
+_loader: Any = None
+
+
+def _yaml_loader() -> Any:
+    """A safe loader (the C one where it is built) that keeps unknown tags as text and reads ``1e-3`` as a number."""
+    global _loader
+    if _loader is not None:
+        return _loader
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        pass
+
+    def keep_text(loader: Any, suffix: str, node: Any) -> Any:
+        tag = node.tag
+        if isinstance(node, yaml.ScalarNode):
+            return f"{tag} {node.value}".strip() if node.value else tag
+        if isinstance(node, yaml.SequenceNode):
+            parts = loader.construct_sequence(node, deep=True)
+            # How enum members and numpy scalars are dumped: the arguments say what the value was.
+            return f"{tag} {json.dumps(parts, default=str)}"
+        return loader.construct_mapping(node, deep=True)
+
+    Loader.add_multi_constructor("", keep_text)
+    # Timestamps as written, not objects: a config value is text or a number.
+    Loader.add_constructor("tag:yaml.org,2002:timestamp", lambda loader, node: node.value)
+    Loader.add_constructor("tag:yaml.org,2002:binary", lambda loader, node: node.value)
+    # YAML 1.1 wants a dot in a float; people write 1e-3 (the OmegaConf resolver does the same).
+    Loader.add_implicit_resolver(
+        "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9][0-9_]*[eE][-+]?[0-9]+$"), list("-+0123456789")
+    )
+    _loader = Loader
+    return Loader
+
+
+def load_yaml(text: str) -> Any:
+    """Parse YAML without constructing objects. BadText with the line when it does not parse."""
+    import yaml
+
+    try:
+        return yaml.load(text, Loader=_yaml_loader())  # noqa: S506 - the loader is a SafeLoader
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        what = getattr(error, "problem", None) or str(error).split("\n")[0]
+        raise BadText(f"not valid YAML ({what}).", mark.line + 1 if mark else None) from None
+    except (RecursionError, ValueError, TypeError, AttributeError, KeyError) as error:
+        raise BadText(f"not valid YAML ({type(error).__name__}: {error}).") from None
+
+
+def load_json(text: str) -> Any:
+    """Parse JSON (NaN and Infinity allowed, as trainers write them). BadText with the line when it does not parse."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadText(f"not valid JSON ({error.msg}, column {error.colno}).", error.lineno) from None
+    except (RecursionError, ValueError) as error:
+        raise BadText(f"not valid JSON ({error}).") from None
+
+
+def flatten(config: Any, prefix: str = "") -> dict[str, Scalar]:
+    """Nested mappings to dotted keys. Lists become their JSON text; other objects their ``str``.
+
+    A key that already holds a dot and one built from nesting are the same field. An empty mapping is dropped.
+    """
+    flat: dict[str, Scalar] = {}
+    _flatten(config, prefix, flat, 0)
+    return flat
+
+
+def _flatten(value: Any, prefix: str, into: dict[str, Scalar], depth: int) -> None:
+    if isinstance(value, Mapping) and depth < MAX_DEPTH:
+        for key, inner in value.items():
+            if len(into) >= MAX_FIELDS:
+                return
+            name = str(key)
+            _flatten(inner, f"{prefix}.{name}" if prefix else name, into, depth + 1)
+        return
+    if prefix:
+        into[prefix] = scalar(value)
+
+
+def scalar(value: Any) -> Scalar:
+    """One config value as text, number, boolean or None."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, str):
+        text = value
+    else:
+        try:
+            text = json.dumps(value, default=str, ensure_ascii=False)
+        except (ValueError, RecursionError):
+            text = str(type(value).__name__)
+    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
+
+
+_NUMBER = re.compile(r"^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$")
+
+
+def guess(text: str) -> Scalar:
+    """A value from a layout that stores only text (MLflow params, CSV cells): number, boolean, None or the text."""
+    stripped = text.strip()
+    if stripped in ("None", "null", "~"):
+        return None
+    if stripped in ("True", "true"):
+        return True
+    if stripped in ("False", "false"):
+        return False
+    if _NUMBER.match(stripped):
+        # Leading zeros ("007") are labels, not numbers.
+        digits = stripped.lstrip("+-")
+        if len(digits) > 1 and digits[0] == "0" and digits.isdigit():
+            return text
+        if re.fullmatch(r"[-+]?\d+", stripped):
+            return int(stripped) if len(digits) <= 18 else text
+        return float(stripped)
+    return scalar(text)
+
+
+def finite(value: Any) -> float | None:
+    """A finite float from a number or numeric text, else None (booleans are no numbers)."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+EARLIEST = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
+LATEST = datetime(2200, 1, 1, tzinfo=UTC).timestamp()
+
+
+def parse_time(value: Any, zone: tzinfo | None = UTC) -> float | None:
+    """Epoch seconds from ISO-8601 text or a number of epoch seconds, milli-, micro- or nanoseconds; else None.
+
+    Naive text is taken to be in ``zone`` (None: the machine's local time). A number too large to be seconds is taken
+    as the largest unit that gives a date between 1980 and 2200; small numbers (relative clocks) stay as they are.
+    """
+    if isinstance(value, datetime):
+        moment = value
+    elif isinstance(value, str):
+        text = value.strip()
+        number = finite(text) if _NUMBER.match(text) else None
+        if number is not None:
+            return parse_time(number)
+        try:
+            moment = datetime.fromisoformat(text.replace(" UTC", "+00:00"))
+        except ValueError:
+            return None
+    else:
+        number = finite(value)
+        if number is None:
+            return None
+        for scale in (1.0, 1e3, 1e6, 1e9):
+            if number / scale < LATEST:
+                return number / scale
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=zone) if zone else moment.astimezone()
+    try:
+        return moment.timestamp()
+    except (OverflowError, ValueError):
+        return None
