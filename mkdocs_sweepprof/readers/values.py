@@ -51,7 +51,7 @@ def _yaml_loader() -> Any:
         if isinstance(node, yaml.SequenceNode):
             parts = loader.construct_sequence(node, deep=True)
             # How enum members and numpy scalars are dumped: the arguments say what the value was.
-            return f"{tag} {json.dumps(parts, default=str)}"
+            return f"{tag} {_json_text(parts)}"
         return loader.construct_mapping(node, deep=True)
 
     Loader.add_multi_constructor("", keep_text)
@@ -122,10 +122,20 @@ def scalar(value: Any) -> Scalar:
         text = value
     else:
         try:
-            text = json.dumps(value, default=str, ensure_ascii=False)
+            text = _json_text(value)
         except (ValueError, RecursionError):
             text = str(type(value).__name__)
     return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
+
+
+def _json_text(value: Any) -> str:
+    """JSON text, made only as far as it is kept: YAML aliases can make a few lines into a billion items."""
+    text = ""
+    for part in json.JSONEncoder(default=str, ensure_ascii=False).iterencode(value):
+        text += part
+        if len(text) > MAX_VALUE:
+            break
+    return text
 
 
 _NUMBER = re.compile(r"^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$")
