@@ -604,7 +604,7 @@ def assemble(rows: list[Row], complaints: Complaints) -> Log:
     """Rows in file order → markers, sections from spans, sessions, status."""
     log = Log()
     rows_all = rows
-    rows = _forward(rows, complaints)
+    rows = _forward(_once(rows, complaints), complaints)
     if not rows:
         return log
     times = [row.event.time for row in rows]
@@ -701,13 +701,40 @@ def _close_open(
     open_spans.clear()
 
 
+def _once(rows: list[Row], complaints: Complaints) -> list[Row]:
+    """The rows without exact copies of earlier ones (a log appended to itself, every rank writing the same line)."""
+    seen: set[tuple[object, ...]] = set()
+    kept: list[Row] = []
+    for row in rows:
+        e = row.event
+        same = (e.time, e.event, e.name, e.step, e.epoch, e.status)
+        if row.section is None and same in seen:
+            complaints.add(
+                row.path,
+                f"event {e.label!r} stands twice with the same time; the copy is left out.",
+                "Let only one process of a run write its log, and write it once.",
+                line=row.line,
+                kind="duplicate",
+                severity="info",
+            )
+            continue
+        seen.add(same)
+        kept.append(row)
+    return kept
+
+
 def _forward(rows: list[Row], complaints: Complaints) -> list[Row]:
     """The rows without those that go back in time: as few as possible are taken out, so that one wild clock reading
     does not cost all that follow. Jitter is smoothed (a row never lies before the one before it)."""
-    if all(b.event.time >= a.event.time - JITTER for a, b in pairwise(rows)):
-        kept = rows
-    else:
-        kept = _longest_forward(rows)
+    for a, b in pairwise(rows):
+        if a.event.time - JITTER <= b.event.time < a.event.time:
+            b.event.time = a.event.time
+    latest = -math.inf
+    kept = [r for r in rows if r.event.time >= latest and (latest := r.event.time) is not None]
+    if len(kept) < len(rows):
+        longest = _longest_forward(rows)
+        # Equally few: then the row that went back goes, not the one before it.
+        kept = longest if len(longest) > len(kept) else kept
         keep = {row.line for row in kept}
         for before, row in zip([None, *rows], rows, strict=False):
             if row.line in keep:
@@ -721,9 +748,6 @@ def _forward(rows: list[Row], complaints: Complaints) -> list[Row]:
                 line=row.line,
                 kind="time",
             )
-    latest = -math.inf
-    for row in kept:
-        latest = row.event.time = max(row.event.time, latest)
     return kept
 
 
