@@ -16,9 +16,7 @@ NAME = "collection.yml"
 NAMES = (NAME, "collection.yaml")
 
 RoleName = Literal["evaluation", "training", "data", "setup", "output", "checkpoint"]
-PartName = Literal[
-    "verdict", "runtime", "depends", "where", "speedups", "comparison", "limits", "runs", "sources"
-]
+PartName = Literal["verdict", "runtime", "depends", "where", "speedups", "comparison", "limits", "runs", "sources"]
 
 
 def _one_or_many(value: Any) -> Any:
@@ -49,7 +47,9 @@ class Knob(_Strict):
     id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="Name in fact ids: `knob.<id>.bound`.")
     setting: str | None = Field(None, description="The config field to change. Give this or `label`.")
     label: str | None = Field(None, description="What to call it when it is not one config field.")
-    verb: str = Field("change", max_length=200, description="What to do with it, as in “increase” or “evaluate less often with”.")
+    verb: str = Field(
+        "change", max_length=200, description="What to do with it, as in “increase” or “evaluate less often with”."
+    )
     sections: Globs = Field(min_length=1, description="Sections it governs, as globs.")
     keep: float = Field(0, ge=0, description="Calls a run still makes after the change (1: once, at the end).")
     note: str | None = Field(None, description="Your remark, Markdown, shown below the knob.")
@@ -81,24 +81,32 @@ class CollectionConfig(_Strict):
         None, description="Fields to treat as factors, in this order; default: every field that varies."
     )
     settings: Annotated[list[str] | None, BeforeValidator(_one_or_many)] = Field(
-        None, description="Shared settings to name in the snapshot; default: the first few that are the same in all runs."
+        None,
+        description="Shared settings to name in the snapshot; default: the first few that are the same in all runs.",
     )
     labels: dict[str, str] = Field(default_factory=dict, description="Field, level or section → text to print instead.")
     levels: dict[str, list[Level]] = Field(default_factory=dict, description="Field → its levels in the order to show.")
     exclude: Exclude = Field(default_factory=Exclude, description="Runs and fields to leave aside.")
     run_url: str | None = Field(
-        None, description="Link template for a run, as in `https://tracker.example/runs/{run}`; `{field}` for a config field."
+        None,
+        description="Link template for a run, as in `https://tracker.example/runs/{run}`; `{field}` for a config field.",
     )
-    design: str | None = Field(None, description="The design page, relative to the docs folder; default: `design.md` in the note's place.")
+    design: str | None = Field(
+        None, description="The design page, relative to the docs folder; default: `design.md` in the note's place."
+    )
     results: str | None = Field(None, description="The results page; default: `results.md` in the note's place.")
     compare_to: Annotated[list[str], BeforeValidator(_one_or_many)] = Field(
         default_factory=list, description="Other collections (folder name or path under the root) to compare with."
     )
-    knobs: list[Knob] = Field(default_factory=list, description="What can be changed to save time; default: the largest sections.")
+    knobs: list[Knob] = Field(
+        default_factory=list, description="What can be changed to save time; default: the largest sections."
+    )
     roles: dict[RoleName, Globs] = Field(
         default_factory=dict, description="Role → sections, as globs; a role given here replaces that role's default."
     )
-    commentary: dict[PartName, str] = Field(default_factory=dict, description="Part of the note → your Markdown, put at its end.")
+    commentary: dict[PartName, str] = Field(
+        default_factory=dict, description="Part of the note → your Markdown, put at its end."
+    )
 
     @model_validator(mode="after")
     def _distinct(self) -> CollectionConfig:

@@ -1,0 +1,210 @@
+"""Pure functions from tables to results. No files, no Markdown, no text for people."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import pandas as pd
+
+from mkdocs_sweepprof.analysis import comparison, effects, intervals, knobs, sections
+from mkdocs_sweepprof.analysis.results import (
+    Analysis,
+    ClockConflict,
+    Comparable,
+    LeftOut,
+    RunRow,
+    Runtime,
+    SessionStat,
+)
+from mkdocs_sweepprof.tables import Tables
+
+if TYPE_CHECKING:
+    from mkdocs_sweepprof.schema import CollectionConfig
+
+__all__ = ["Analysis", "Comparable", "analyse"]
+
+CLOCK_TOLERANCE = 0.01
+"""Two clocks of one run that differ by more than this part are reported."""
+MAX_SHOWN_SETTINGS = 8
+_CLOCKS = ("profile", "sessions", "events", "tracker")
+"""Clocks that measure the whole run. Activity is a lower bound, and the section sum is no clock."""
+
+
+def analyse(
+    tables: Tables,
+    config: CollectionConfig,
+    *,
+    name: str,
+    others: Sequence[Comparable] = (),
+) -> Analysis:
+    """Analyse one collection.
+
+    Args:
+        tables: the collection's tables (see :mod:`mkdocs_sweepprof.tables`).
+        config: its choices; a ``CollectionConfig()`` infers everything.
+        name: the collection's folder name.
+        others: the collections to compare with.
+    """
+    counted = tables.counted
+    rows = tables.runs.loc[counted]
+    wall = rows["wall_seconds"]
+    fields = tables.fields.loc[counted] if len(tables.fields.columns) else pd.DataFrame(index=counted)
+    factors, settings = effects.factors_and_settings(fields, config.levels, config.factors)
+    found = effects.effects(wall, fields, factors)
+    group = config.group
+    inferred = group is None
+    if group is None:
+        group = effects.infer_group(factors, found, fields)
+    by_name = {f.name: f for f in factors}
+    missing = _missing(config, tables.fields)
+    if group is not None and group not in by_name:
+        group, inferred = None, False
+    by = {f.name: effects.level_stats(wall, fields[f.name], f.levels) for f in factors}
+    group_levels = fields[group] if group else None
+    by_group = by[group] if group else []
+    cross = effects.cross_factor(factors, found, group) if group else None
+    prof = sections.profile(
+        tables.sections, wall, rows["wall_source"], group_levels, by_group, {str(k): v for k, v in config.roles.items()}
+    )
+    result = Analysis(
+        name=name,
+        title=config.title or name,
+        runtime=_runtime(wall, len(tables.runs)),
+        rows=_rows(tables, config.run_url, [f.name for f in factors]),
+        left_out=_left_out(tables),
+        wall_sources={str(k): int(v) for k, v in Counter(rows["wall_source"]).most_common()},
+        clock_conflicts=_conflicts(rows),
+        sessions=[
+            SessionStat(str(r.Index), int(r.sessions), float(r.wall_seconds), float(r.elapsed_seconds))  # type: ignore[arg-type]
+            for r in rows[rows["sessions"] > 1].itertuples()
+        ],
+        pruned=int((rows["status"] == "pruned").sum()),
+        unknown_end=int((rows["status"].isna() & rows["wall_source"].isin(["activity", "sections"])).sum()),
+        layouts={str(k): int(v) for k, v in Counter(tables.runs["layout"].dropna()).most_common()},
+        group=group,
+        group_inferred=inferred and group is not None,
+        factors=factors,
+        settings=settings,
+        shown_settings=_shown_settings(config.settings, settings),
+        by=by,
+        effects=found,
+        cells=effects.cells(wall, fields, by_name[group], cross) if group and cross else None,
+        repeats=effects.repeats(fields, factors),
+        profile=prof,
+        intervals=intervals.intervals(tables.intervals, wall, group_levels, by_group),
+        cross_check=intervals.cross_check(tables.runs, list(counted)),
+        knobs=[],
+        comparisons=[],
+        outside=_outside(tables, counted),
+        reader_notes=list(tables.notes),
+        mentions=list(tables.mentions),
+        missing=missing,
+    )
+    if prof is not None:
+        specs = [
+            knobs.KnobSpec(k.id, k.setting, k.label, k.verb, tuple(k.sections), k.keep, k.note) for k in config.knobs
+        ] or knobs.candidates(prof)
+        result.knobs = [knobs.knob(s, tables.sections, wall, settings, prof) for s in specs]
+        knobs.mark_overlaps(result.knobs)
+    result.comparisons = [c for o in others if (c := comparison.compare(result, o)) is not None]
+    return result
+
+
+def _runtime(wall: pd.Series, found: int) -> Runtime:
+    if wall.empty:
+        return Runtime(0, found, None, None, None, None, 0.0)
+    return Runtime(
+        len(wall),
+        found,
+        float(wall.mean()),
+        float(wall.median()),
+        float(wall.min()),
+        float(wall.max()),
+        float(wall.sum()),
+    )
+
+
+def _left_out(tables: Tables) -> list[LeftOut]:
+    rows = tables.runs[tables.runs["left_out"].notna()]
+    return [
+        LeftOut(
+            str(run), r["left_out"], None if pd.isna(r["reached_seconds"]) else float(r["reached_seconds"]), r["detail"]
+        )
+        for run, r in rows.iterrows()
+    ]
+
+
+def _rows(tables: Tables, url: str | None, factors: Sequence[str]) -> list[RunRow]:
+    out = []
+    columns = [f for f in factors if f in tables.fields.columns]
+    levels = tables.fields[columns].to_dict("index") if columns else {}
+    configs = tables.fields.to_dict("index") if url else {}
+    for run, r in tables.runs.to_dict("index").items():
+        out.append(
+            RunRow(
+                run=str(run),
+                levels={str(k): str(v) for k, v in levels.get(run, {}).items()},
+                wall_seconds=_opt(r["wall_seconds"]),
+                wall_source=r["wall_source"],
+                status=r["status"],
+                left_out=r["left_out"] if isinstance(r["left_out"], str) else None,  # type: ignore[arg-type]
+                reached_seconds=_opt(r["reached_seconds"]),
+                sessions=int(r["sessions"]),
+                elapsed_seconds=_opt(r["elapsed_seconds"]),
+                url=_url(url, str(run), configs.get(run, {})) if url else None,
+                started_at=_opt(r["started_at"]),
+                outside=tables.outside.get(str(run), {}),
+            )
+        )
+    return out
+
+
+def _url(template: str, run: str, config: Mapping[object, object]) -> str | None:
+    """The run's link: ``{run}`` and ``{field}`` filled in, percent-encoded. None unless it is http(s) and complete."""
+    out = template.replace("{run}", quote(run, safe=""))
+    for name, value in config.items():
+        out = out.replace("{" + str(name) + "}", quote(str(value), safe=""))
+    return out if out.startswith(("https://", "http://")) and "{" not in out else None
+
+
+def _conflicts(rows: pd.DataFrame) -> list[ClockConflict]:
+    out = []
+    for run, r in rows.iterrows():
+        clocks = [(c, float(r[f"clock_{c}"])) for c in _CLOCKS if pd.notna(r[f"clock_{c}"])]
+        # A resumed run's other clocks span its gaps: that is no disagreement.
+        if int(r["sessions"]) > 1:
+            clocks = [c for c in clocks if c[0] in ("profile", "sessions")]
+        for i, (first, a) in enumerate(clocks):
+            for second, b in clocks[i + 1 :]:
+                if abs(a - b) > CLOCK_TOLERANCE * max(a, b):
+                    out.append(ClockConflict(str(run), first, a, second, b))
+    return out
+
+
+def _outside(tables: Tables, counted: pd.Index) -> dict[str, float]:  # type: ignore[type-arg]
+    """Mean seconds outside the wall, a kind, over the counted runs that record it."""
+    values: dict[str, list[float]] = {}
+    for run in counted:
+        for kind, seconds in tables.outside.get(str(run), {}).items():
+            values.setdefault(kind, []).append(seconds)
+    return {kind: sum(v) / len(v) for kind, v in sorted(values.items())}
+
+
+def _shown_settings(chosen: Sequence[str] | None, settings: Mapping[str, str]) -> list[str]:
+    if chosen is not None:
+        return [s for s in chosen if s in settings]
+    return [s for s in settings if effects.kind(s, [settings[s]], 1) in ("categorical", "numeric")][:MAX_SHOWN_SETTINGS]
+
+
+def _missing(config: CollectionConfig, fields: pd.DataFrame) -> list[str]:
+    known = set(fields.columns)
+    named = [config.group] if config.group else []
+    named += [*(config.factors or []), *(config.settings or [])]
+    return [n for n in dict.fromkeys(named) if n not in known]
+
+
+def _opt(value: float) -> float | None:
+    return None if pd.isna(value) else float(value)

@@ -1,0 +1,126 @@
+"""Where time goes, from the event log: the stretches between consecutive markers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from mkdocs_sweepprof.analysis.results import CrossCheck, Intervals, IntervalStat, LevelStat, TailStat
+
+MAX_SHOWN = 60
+"""More distinct intervals than this are not compared one by one."""
+LABELLED = 0.5
+"""Labels are used when the intervals that most runs have cover more than this part of the logged time."""
+SLOW_FAST_MIN_RUNS = 4
+
+
+def intervals(
+    table: pd.DataFrame, wall: pd.Series, group_levels: pd.Series | None, by_group: Sequence[LevelStat]
+) -> Intervals | None:
+    """Intervals of the counted runs; None when no counted run has two markers.
+
+    Shares are of the run's wall. The tail is what comes after the last epoch end, up to ``run_end``.
+    """
+    rows = table[table["run"].isin(wall.index)]
+    if rows.empty:
+        return None
+    runs = [r for r in wall.index if r in set(rows["run"])]
+    walls = wall.loc[runs]
+    stats, by = _stats(rows, len(runs))
+    opening = rows[rows["opening"]]
+    tail = rows[rows["tail"]].groupby("run")["seconds"].sum()
+    before = rows[~rows["tail"]].groupby("run")["seconds"].sum().reindex(tail.index)
+    share = tail / walls.loc[tail.index]
+    result = Intervals(
+        runs=len(runs),
+        by=by,
+        stats=stats,
+        opening_mean=_mean(opening["seconds"]),
+        before_tail_mean=_mean(before),
+        before_tail_share=_mean(before / walls.loc[tail.index]),
+        tail_mean=_mean(tail),
+        tail_max=float(tail.max()) if len(tail) else None,
+        tail_share=_mean(share),
+        tail_by_group=[],
+        slow_excess_in_tail=_slow_excess(walls.loc[tail.index], tail),
+    )
+    if group_levels is not None and len(tail):
+        for level in by_group:
+            mine = tail.index[group_levels.loc[tail.index] == level.level]
+            if len(mine):
+                result.tail_by_group.append(
+                    TailStat(level.level, len(mine), float(tail[mine].mean()), float(share[mine].mean()))
+                )
+    return result
+
+
+def _stats(rows: pd.DataFrame, runs: int) -> tuple[list[IntervalStat], str]:  # type: ignore[type-arg]
+    keyed = rows.assign(label=list(zip(rows["start"], rows["end"], strict=True)))
+    longest = keyed.loc[keyed.groupby("run")["seconds"].idxmax()]
+    having = keyed.groupby("label")["run"].nunique()
+    common = having[having * 2 > runs].index
+    total = float(rows["seconds"].sum())
+    cover = float(keyed[keyed["label"].isin(common)]["seconds"].sum()) / total if total > 0 else 0.0
+    # A label that comes several times in a run (one an epoch) is averaged within the run first.
+    once = (keyed.groupby(["run", "label"]).size() == 1).mean() > LABELLED
+    if cover > LABELLED and once and len(having) <= MAX_SHOWN:
+        means = keyed.groupby(["label", "run"])["seconds"].mean().groupby(level=0).mean()
+        place = keyed.groupby("label")["position"].mean()
+        wins = longest["label"].value_counts()
+        stats = [
+            IntervalStat(str(a), str(b), float(means[(a, b)]), int(having[(a, b)]), int(wins.get((a, b), 0)))
+            for a, b in sorted(having.index, key=lambda x: (place[x], x))
+        ]
+        return stats, "label"
+    positions = keyed["position"].nunique()
+    if positions > MAX_SHOWN:
+        return [], "position"
+    wins = longest["position"].value_counts()
+    out = []
+    for position, part in keyed.groupby("position"):
+        start, end = part["label"].value_counts().index[0]
+        out.append(
+            IntervalStat(
+                str(start),
+                str(end),
+                float(part["seconds"].mean()),
+                int(part["run"].nunique()),
+                int(wins.get(position, 0)),
+                int(str(position)),
+            )
+        )
+    return out, "position"
+
+
+def _slow_excess(walls: pd.Series, tail: pd.Series) -> float | None:
+    """Part of the slow half's extra wall, over the fast half, that lies in the tail."""
+    if len(walls) < SLOW_FAST_MIN_RUNS:
+        return None
+    middle = walls.median()
+    slow, fast = walls.index[walls > middle], walls.index[walls <= middle]
+    if not len(slow) or not len(fast):
+        return None
+    extra = float(walls[slow].mean() - walls[fast].mean())
+    return float(tail[slow].mean() - tail[fast].mean()) / extra if extra > 0 else None
+
+
+def cross_check(runs: pd.DataFrame, counted: Sequence[str]) -> CrossCheck | None:
+    """Profile and event log of the same runs, where both exist."""
+    both = runs.loc[list(counted)]
+    both = both[both["clock_events"].notna() & both["clock_sections"].notna()]
+    if both.empty:
+        return None
+    recorded = both[both["clock_profile"].notna()]
+    gap = (recorded["clock_profile"] - recorded["clock_events"]).abs() / recorded["clock_events"]
+    return CrossCheck(
+        runs=len(both),
+        event_wall_mean=float(both["clock_events"].mean()),
+        outermost_mean=float(both["clock_sections"].mean()),
+        covered=float((both["clock_sections"] / both["clock_events"]).mean()),
+        wall_gap=float(gap.max()) if len(gap) else None,
+    )
+
+
+def _mean(values: pd.Series) -> float | None:
+    return float(values.mean()) if len(values) and values.notna().any() else None
