@@ -89,7 +89,7 @@ class CollectionConfig(_Strict):
     exclude: Exclude = Field(default_factory=Exclude, description="Runs and fields to leave aside.")
     run_url: str | None = Field(
         None,
-        description="Link template for a run, as in `https://tracker.example/runs/{run}`; `{field}` for a config field.",
+        description="Link template, as in `https://tracker.example/runs/{run}`; `{field}` for a config field.",
     )
     design: str | None = Field(
         None, description="The design page, relative to the docs folder; default: `design.md` in the note's place."

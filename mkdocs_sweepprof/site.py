@@ -29,6 +29,8 @@ class Options:
     """Fields that are shown although they look like secrets, as globs."""
     redact: tuple[str, ...] = ()
     """Further fields to mask, as globs."""
+    templates: Path | None = None
+    """Folder of note templates that stand in for ours, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class Page:
     title: str
     edit: Path | None
     """What an edit link should open: ``collection.yml``, or the collection's folder; None for the overview."""
+    path: Path | None = None
+    """Where its text lies in the store, when it does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -320,14 +321,14 @@ def markers(events: Iterable[Event]) -> list[Event]:
 
 def _run_intervals(run: Run) -> list[tuple[Any, ...]]:
     points = markers(run.events)
-    gaps = [(a.ended_at, b.started_at) for a, b in zip(run.sessions, run.sessions[1:], strict=False)]
+    gaps = [(a.ended_at, b.started_at) for a, b in pairwise(run.sessions)]
     last_epoch = max((i for i, e in enumerate(points) if EPOCH_END in (e.event, e.name)), default=None)
     end = max((i for i, e in enumerate(points) if RUN_END in (e.event, e.name)), default=None)
     has_tail = last_epoch is not None and end is not None and end > last_epoch
     rows: list[tuple[Any, ...]] = []
     position = 0
     opened = False
-    for i, (before, after) in enumerate(zip(points, points[1:], strict=False)):
+    for i, (before, after) in enumerate(pairwise(points)):
         seconds = after.time - before.time
         if seconds < 0 or any(before.time <= a + 1e-6 and after.time >= b - 1e-6 for a, b in gaps):
             continue

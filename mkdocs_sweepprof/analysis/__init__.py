@@ -184,7 +184,7 @@ def _conflicts(rows: pd.DataFrame) -> list[ClockConflict]:
     return out
 
 
-def _outside(tables: Tables, counted: pd.Index) -> dict[str, float]:  # type: ignore[type-arg]
+def _outside(tables: Tables, counted: pd.Index) -> dict[str, float]:
     """Mean seconds outside the wall, a kind, over the counted runs that record it."""
     values: dict[str, list[float]] = {}
     for run in counted:

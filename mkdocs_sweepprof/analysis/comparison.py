@@ -56,10 +56,10 @@ def _caveats(this: Analysis, other: Comparable) -> list[Caveat]:
     if this.runtime.count != other.count:
         out.append(Caveat("count", str(this.runtime.count), str(other.count)))
     mine_factors = {f.name: f.levels for f in this.factors}
-    for name in mine_factors:
-        if name in other.factors and mine_factors[name] != other.factors[name]:
-            extra = [x for x in mine_factors[name] if x not in other.factors[name]]
-            gone = [x for x in other.factors[name] if x not in mine_factors[name]]
+    for name, levels in mine_factors.items():
+        if name in other.factors and levels != other.factors[name]:
+            extra = [x for x in levels if x not in other.factors[name]]
+            gone = [x for x in other.factors[name] if x not in levels]
             out.append(Caveat("levels", f"{name}: {', '.join(extra)}", f"{name}: {', '.join(gone)}"))
     only_mine = [n for n in mine_factors if n not in other.factors]
     only_theirs = [n for n in other.factors if n not in mine_factors]

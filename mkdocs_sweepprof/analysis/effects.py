@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import pandas as pd
 
@@ -106,6 +107,7 @@ def effect(wall: pd.Series, levels: pd.Series, field: str = "") -> Effect:
     Args:
         wall: seconds, one a run, shape (n,).
         levels: level text, same index.
+        field: the field's name, kept in the result.
     """
     groups = wall.groupby(levels.to_numpy())
     sizes = groups.size()
@@ -183,7 +185,8 @@ def cells(wall: pd.Series, fields: pd.DataFrame, group: Factor, other: Factor) -
     """Mean wall by group level × level of another factor."""
     frame = pd.DataFrame({"r": fields[group.name], "c": fields[other.name], "w": wall})
     grouped = frame.groupby(["r", "c"], sort=False)["w"]
-    means, sizes = grouped.mean().to_dict(), grouped.size().to_dict()
+    means: dict[Any, float] = grouped.mean().to_dict()
+    sizes: dict[Any, int] = grouped.size().to_dict()
     mean = [[_opt(means.get((r, c))) for c in other.levels] for r in group.levels]
     n = [[int(sizes.get((r, c), 0)) for c in other.levels] for r in group.levels]
     slowest = sorted(((str(r), str(c), float(w)) for (r, c), w in means.items()), key=lambda x: (-x[2], x[0], x[1]))

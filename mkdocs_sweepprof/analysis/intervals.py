@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import pandas as pd
 
@@ -55,8 +56,8 @@ def intervals(
     return result
 
 
-def _stats(rows: pd.DataFrame, runs: int) -> tuple[list[IntervalStat], str]:  # type: ignore[type-arg]
-    keyed = rows.assign(label=list(zip(rows["start"], rows["end"], strict=True)))
+def _stats(rows: pd.DataFrame, runs: int) -> tuple[list[IntervalStat], Literal["label", "position"]]:
+    keyed = rows.assign(label=[*zip(rows["start"].tolist(), rows["end"].tolist(), strict=True)])
     longest = keyed.loc[keyed.groupby("run")["seconds"].idxmax()]
     having = keyed.groupby("label")["run"].nunique()
     common = having[having * 2 > runs].index

@@ -37,6 +37,7 @@ def profile(
         wall_source: each counted run's wall source.
         group_levels: each counted run's group level, or None without a group.
         by_group: wall statistics of the group's levels, in display order.
+        roles: role → globs, for the roles that collection.yml names.
     """
     rows = sections[sections["run"].isin(wall.index)]
     if rows.empty:
@@ -47,7 +48,8 @@ def profile(
     order = [s.level for s in by_group]
 
     stats = {
-        path: _stat(str(path), part, walls, levels, order, roles) for path, part in rows.groupby("section", sort=False)
+        str(path): _stat(str(path), part, walls, levels, order, roles)
+        for path, part in rows.groupby("section", sort=False)
     }
     for stat in stats.values():
         stat.depth = _depth(stat, stats)

@@ -1,0 +1,97 @@
+"""Finding collections below the roots. Standard library only: this runs in every build."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mkdocs_sweepprof.readers.base import Reader, Source
+from mkdocs_sweepprof.readers.tree import Tree
+
+CONFIG_NAMES = ("collection.yml", "collection.yaml")
+TABLES = ("runs", "sections", "events")
+TABLE_ENDINGS = (".csv", ".parquet", ".jsonl")
+
+
+@dataclass(slots=True)
+class Collection:
+    """One collection: a folder, what is in it, and which readers recognised what."""
+
+    name: str
+    """The folder's own name."""
+    folder: str
+    """Its path under the root, POSIX; "" for the root itself."""
+    path: Path
+    tree: Tree
+    config: str | None
+    """``collection.yml`` (or ``.yaml``), when there is one."""
+    sources: list[Source] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Found:
+    """What a root holds."""
+
+    collections: list[Collection] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+    """Direct children with files in which nothing was recognised."""
+
+
+def discover(root: Path, readers: Sequence[Reader]) -> Found:
+    """The collections below a root, sorted by path.
+
+    A folder is one when it has ``collection.yml``; or holds ``runs/`` or the tables; or is a direct child of the root
+    in which a reader recognises runs. Inside a collection only an explicit ``collection.yml`` starts another.
+    """
+    whole = Tree(root)
+    marked = _marked(whole)
+    found = Found()
+    for folder in sorted(marked):
+        found.collections.append(_collection(root, folder, marked, readers))
+    for child in whole.subfolders(""):
+        if child in marked or "" in marked:
+            continue
+        candidate = _collection(root, child, marked, readers)
+        if candidate.sources:
+            found.collections.append(candidate)
+        elif candidate.tree.files:
+            found.ignored.append(child)
+    found.collections.sort(key=lambda c: c.folder)
+    return found
+
+
+def _marked(tree: Tree) -> set[str]:
+    """Folders that are collections by what stands in them."""
+    marked: set[str] = set()
+    stack = [("", False)]
+    while stack:
+        folder, inside = stack.pop()
+        explicit = any(name in tree.names(folder) for name in CONFIG_NAMES)
+        if explicit or (not inside and _holds_runs(tree, folder)):
+            marked.add(folder)
+            inside = True
+        # A job folder of another tool may hold a "runs" folder of its own (TensorBoard's default name).
+        job = ".hydra" in tree.subfolders(folder)
+        for child in tree.subfolders(folder):
+            stack.append((f"{folder}/{child}" if folder else child, inside or job))
+    return marked
+
+
+def _holds_runs(tree: Tree, folder: str) -> bool:
+    if "runs" in tree.subfolders(folder):
+        return bool(tree.below(f"{folder}/runs" if folder else "runs"))
+    names = set(tree.names(folder))
+    return any(f"runs{end}" in names for end in TABLE_ENDINGS) and any(
+        f"{table}{end}" in names for table in ("sections", "events") for end in TABLE_ENDINGS
+    )
+
+
+def _collection(root: Path, folder: str, marked: set[str], readers: Sequence[Reader]) -> Collection:
+    path = root / folder if folder else root
+    prefix = f"{folder}/" if folder else ""
+    inner = [m[len(prefix) :] for m in marked if m != folder and m.startswith(prefix)]
+    tree = Tree(path, exclude=inner, boundary=root)
+    config = next((name for name in CONFIG_NAMES if tree.exists(name)), None)
+    sources = [source for reader in readers for source in reader.find(tree)]
+    return Collection(path.resolve().name if not folder else path.name, folder, path, tree, config, sources)

@@ -1,0 +1,222 @@
+"""Masking before anything is stored or published: secrets, user names in paths, host names, URL credentials.
+
+Works on a reader's records, so that pages, downloads, store and packs never see the originals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from mkdocs_sweepprof.levels import matches
+from mkdocs_sweepprof.readers.base import Event, Problem, Reading, Run, Scalar, Section
+
+MASK = "(masked)"
+USER = "(user)"
+HOST = "(host)"
+
+_SECRET_WORDS = frozenset({"password", "passwd", "passphrase", "secret", "secrets", "credential", "credentials", "pwd"})
+_SECRET_PAIRS = (
+    ("api", "key"),
+    ("apikey",),
+    ("access", "key"),
+    ("private", "key"),
+    ("secret", "key"),
+    ("ssh", "key"),
+    ("auth", "token"),
+    ("authorization",),
+    ("bearer",),
+    ("webhook",),
+    ("dsn",),
+)
+_HOST_WORDS = frozenset({"host", "hostname", "hosts", "nodename", "nodelist", "fqdn", "ip"})
+_HOST_PAIRS = (("master", "addr"), ("master", "address"), ("node", "name"), ("node", "list"), ("computer", "name"))
+_USER_WORDS = frozenset({"user", "username", "email", "owner", "login"})
+
+# Well-known shapes of keys; each is long enough not to be a word.
+_SHAPES = re.compile(
+    r"""(?x)
+    \b(?:
+        hf_[A-Za-z0-9]{20,} | sk-[A-Za-z0-9_-]{20,} | gh[pousr]_[A-Za-z0-9]{20,} | github_pat_[A-Za-z0-9_]{20,}
+      | glpat-[A-Za-z0-9_-]{16,} | xox[abeoprs]-[A-Za-z0-9-]{10,} | AKIA[0-9A-Z]{16} | ASIA[0-9A-Z]{16}
+      | AIza[0-9A-Za-z_-]{30,} | eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+ | npm_[A-Za-z0-9]{30,}
+      | pypi-[A-Za-z0-9_-]{30,} | wandb_v1_[A-Za-z0-9_-]{20,} | local-[0-9a-f]{40}
+    )
+    | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----.*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
+    """,
+    re.DOTALL,
+)
+_URL_LOGIN = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<login>[^/@\s]+)@")
+_URL_QUERY = re.compile(
+    r"(?P<key>[?&;](?:[A-Za-z0-9_-]*(?:token|key|secret|password|signature|sig|credential)[A-Za-z0-9_-]*)=)[^&#\s]+",
+    re.IGNORECASE,
+)
+_INLINE = re.compile(
+    r"(?P<key>(?:--?|\b)(?:[A-Za-z0-9_-]*(?:password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token))[=:]\s*)"
+    r"(?P<value>[^\s,;\"'}]+)",
+    re.IGNORECASE,
+)
+_HOME = re.compile(
+    r"(?P<lead>(?:/home|/Users|/users|[A-Za-z]:[\\/]+Users|/u|/scratch|/data/users|/nfs/home|/export/home)[\\/]+)"
+    r"(?P<user>[^\\/\s:\"',;]+)"
+)
+_NOT_USERS = frozenset({"shared", "public", "Shared", "Public", "data", "runs", "tmp", "projects", "project", USER})
+_TFEVENTS = re.compile(r"(?P<lead>tfevents\.\d+\.)(?P<host>[A-Za-z0-9][A-Za-z0-9.-]*?)(?=\.\d+\.\d+|\.v2|$|\s)")
+_IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])")
+_TOKENISH = re.compile(r"^[A-Za-z0-9_\-+/=.:]{16,}$")
+
+
+def _words(name: str) -> list[str]:
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name.rpartition(".")[2])
+    return [w for w in re.split(r"[^A-Za-z0-9]+", spaced.lower()) if w]
+
+
+def _pair(words: Sequence[str], pairs: Iterable[Sequence[str]]) -> bool:
+    return any(list(words[i : i + len(p)]) == list(p) for p in pairs for i in range(len(words)))
+
+
+def secret_field(name: str, value: Scalar) -> bool:
+    """Whether a field holds a secret, by its name and the look of its value.
+
+    ``use_cls_token: true``, ``pad_token: "<pad>"`` and ``num_tokens: 512`` are harmless: a name that ends in *token*
+    or *key* is a secret only with a value that looks like one.
+    """
+    if value is None or isinstance(value, bool) or value in ("", MASK):
+        return False
+    words = _words(name)
+    if not words:
+        return False
+    if _SECRET_WORDS & set(words):
+        return True
+    if _pair(words, _SECRET_PAIRS):
+        return True
+    if words[-1] in ("token", "tokens", "key", "keys", "pat"):
+        return isinstance(value, str) and bool(_TOKENISH.match(value)) and any(c.isdigit() for c in value)
+    return False
+
+
+class Redactor:
+    """Masks one collection's records.
+
+    Args:
+        publish: fields shown although they look like secrets (globs).
+        redact: further fields to mask (globs).
+
+    Names learned from one record (a user from a home folder, a host from an event file's name) are masked in all
+    records of the same call to :meth:`reading`.
+    """
+
+    def __init__(self, publish: Sequence[str] = (), redact: Sequence[str] = ()) -> None:
+        self.publish = tuple(publish)
+        self.redact = tuple(redact)
+
+    def reading(self, reading: Reading) -> Reading:
+        """A masked copy of what a reader gave."""
+        mask = self._masker(self._learn(reading))
+        return Reading(
+            [self._run(r, mask) for r in reading.runs],
+            [
+                replace(
+                    p,
+                    path=mask(p.path),
+                    message=mask(p.message),
+                    remedy=mask(p.remedy),
+                    run=mask(p.run) if p.run else None,
+                )
+                for p in reading.problems
+            ],
+            [mask(m) for m in reading.mentions],
+        )
+
+    def text(self, text: str) -> str:
+        """One text masked by its own look alone."""
+        return self._masker(frozenset())(text)
+
+    def problem(self, problem: Problem) -> Problem:
+        return replace(problem, message=self.text(problem.message), remedy=self.text(problem.remedy))
+
+    @property
+    def key(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What decides the masking, for cache keys."""
+        return self.publish, self.redact
+
+    # --- inside ------------------------------------------------------------------------------------------------
+
+    def _learn(self, reading: Reading) -> frozenset[tuple[str, str]]:
+        names: set[tuple[str, str]] = set()
+        for run in reading.runs:
+            for key, value in run.config.items():
+                if isinstance(value, str) and not matches(key, self.publish):
+                    words = set(_words(key))
+                    if (_HOST_WORDS & words or _pair(_words(key), _HOST_PAIRS)) and _name_like(value):
+                        names.add((value, HOST))
+                    if _USER_WORDS & words and _name_like(value):
+                        names.add((value, USER))
+                    names |= {(m["user"], USER) for m in _HOME.finditer(value) if m["user"] not in _NOT_USERS}
+            for text in (*run.files, run.id, run.directory or ""):
+                names |= {(m["host"], HOST) for m in _TFEVENTS.finditer(text)}
+        return frozenset(
+            n for n in names if len(n[0]) > 2 and n[0].lower() not in ("localhost", "root", "none", "true")
+        )
+
+    def _masker(self, names: frozenset[tuple[str, str]]) -> Callable[[str], str]:
+        learned = sorted(names, key=lambda n: (-len(n[0]), n))
+        words = [(re.compile(rf"(?<![A-Za-z0-9]){re.escape(n)}(?![A-Za-z0-9])"), label) for n, label in learned]
+
+        def mask(text: str) -> str:
+            out = _URL_LOGIN.sub(rf"\g<scheme>{MASK}@", text)
+            out = _URL_QUERY.sub(rf"\g<key>{MASK}", out)
+            out = _SHAPES.sub(MASK, out)
+            out = _INLINE.sub(rf"\g<key>{MASK}", out)
+            out = _HOME.sub(lambda m: m["lead"] + (m["user"] if m["user"] in _NOT_USERS else USER), out)
+            out = _TFEVENTS.sub(rf"\g<lead>{HOST}", out)
+            out = _IPV4.sub(lambda m: HOST if _is_ip(m[0]) else m[0], out)
+            for pattern, label in words:
+                out = pattern.sub(label, out)
+            return out
+
+        return mask
+
+    def _value(self, name: str, value: Scalar, mask: Callable[[str], str]) -> Scalar:
+        if matches(name, self.redact):
+            return MASK
+        if matches(name, self.publish):
+            return value
+        if secret_field(name, value):
+            return MASK
+        if isinstance(value, str):
+            words = _words(name)
+            if (_HOST_WORDS & set(words) or _pair(words, _HOST_PAIRS)) and _name_like(value):
+                return HOST
+            if _USER_WORDS & set(words) and _name_like(value):
+                return USER
+            return mask(value)
+        return value
+
+    def _run(self, run: Run, mask: Callable[[str], str]) -> Run:
+        return replace(
+            run,
+            id=mask(run.id),
+            directory=mask(run.directory) if run.directory else run.directory,
+            aliases=tuple(mask(a) for a in run.aliases),
+            config={mask(k): self._value(k, v, mask) for k, v in run.config.items()},
+            resources={k: self._value(k, v, mask) for k, v in run.resources.items()},
+            sections=[Section(mask(s.path), s.count, s.total_seconds, s.overlapping) for s in run.sections],
+            events=[
+                Event(e.time, mask(e.event), mask(e.name) if e.name else e.name, e.step, e.epoch, e.status)
+                for e in run.events
+            ],
+            files=tuple(mask(f) for f in run.files),
+            notes=tuple(mask(n) for n in run.notes),
+        )
+
+
+def _name_like(value: str) -> bool:
+    return bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._@+-]*", value)) and not value.isdigit()
+
+
+def _is_ip(text: str) -> bool:
+    parts = [int(p) for p in text.split(".")]
+    # Version numbers such as 1.2.3.4 are rarely addresses; loopback and wildcard say nothing.
+    return all(p < 256 for p in parts) and parts[0] not in (0, 127) and max(parts) > 31
