@@ -259,11 +259,12 @@ def _read_metrics(tree: Tree, path: str, notes: list[str], problems: list[Proble
 
 @dataclass(slots=True)
 class _Row:
-    """One action: calls and total seconds."""
+    """One action: calls and total seconds. ``outer``: the AdvancedProfiler switched it off half way."""
 
     action: str
     count: int
     seconds: float
+    outer: bool = False
 
 
 @dataclass(slots=True)
@@ -392,7 +393,16 @@ def _advanced_rows(text: str) -> list[_Row]:
         if seconds is None:
             continue
         stops = _STOPS.search(part)
-        rows.append(_Row(start.group(1).strip(), int(stops.group(1)) if stops else 1, float(seconds.group(1))))
+        # An action that was still on when it ended has seen its own stop.
+        count = int(stops.group(1)) if stops else 0
+        rows.append(_Row(start.group(1).strip(), count, float(seconds.group(1)), outer=stops is None))
+    if all(r.outer for r in rows):
+        return []
+    batches = {r.action.rpartition(".")[2]: r.count for r in rows if r.action.endswith("_batch_start")}
+    for row in rows:
+        if row.outer:
+            stem = {"training_step": "train"}.get(row.action.rpartition(".")[2], row.action.rpartition(".")[2][:-5])
+            row.count = batches.get(f"on_{stem}_batch_start", 0)
     return rows
 
 
@@ -560,8 +570,9 @@ def _nest(stage: str, rows: Sequence[_Row], advanced: bool) -> list[Section]:
             section.total_seconds += p.row.seconds
             section.overlapping |= p.overlapping
     if advanced:
+        untrue = {p.path for p in placed if p.row.outer}
         innermost = [s for s in merged.values() if not any(o.startswith(s.path + "/") for o in merged)]
-        return [s for s in innermost if s.total_seconds > 0]
+        return [s for s in innermost if s.total_seconds > 0 and s.path not in untrue]
     return list(merged.values())
 
 
