@@ -774,13 +774,13 @@ def _longest_forward(rows: list[Row]) -> list[Row]:
 
 
 def sections_of(spans: list[tuple[float, float, str]]) -> list[Section]:
-    """(start, end, path) spans → sections by first start, flagged where they overlap one that is not an ancestor.
+    """(start, end, path) spans → sections by first start.
 
-    A span inside another's is flagged alone (its time is part of the other's); spans that overlap in part both are,
-    as are spans of one path that overlap each other.
+    Of two sections that overlap and are not ancestor and descendant, the smaller is flagged ``overlapping``, so that
+    the sum of the others counts no second twice; a section whose own spans overlap is flagged too.
     """
     sections: dict[str, Section] = {}
-    shared: dict[str, float] = {}
+    shared: dict[tuple[str, str], float] = {}
     active: list[tuple[float, float, str]] = []
     for span in sorted(spans, key=lambda s: (s[0], -s[1], s[2])):
         start, end, path = span
@@ -788,21 +788,21 @@ def sections_of(spans: list[tuple[float, float, str]]) -> list[Section]:
         section.count += 1
         section.total_seconds += end - start
         active = [s for s in active if s[1] > start + ROUNDING][-MAX_ACTIVE:]
-        for other_start, other_end, other in active:
+        for _, other_end, other in active:
             if other != path and (path.startswith(other + "/") or other.startswith(path + "/")):
                 continue
             common = min(end, other_end) - start
-            if common <= ROUNDING:
-                continue
-            inner_only = end <= other_end + ROUNDING
-            outer_only = not inner_only and start <= other_start + ROUNDING
-            if not outer_only:
-                shared[path] = shared.get(path, 0.0) + common
-            if not inner_only:
-                shared[other] = shared.get(other, 0.0) + common
+            if common > ROUNDING:
+                pair = (path, other) if path < other else (other, path)
+                shared[pair] = shared.get(pair, 0.0) + common
         active.append(span)
-    for path, seconds in shared.items():
-        sections[path].overlapping = seconds > OVERLAP_SHARE * sections[path].total_seconds
+    for (path, other), seconds in sorted(
+        shared.items(), key=lambda item: (item[0][0] != item[0][1], -item[1], item[0])
+    ):
+        one, two = sections[path], sections[other]
+        smaller = one if one.total_seconds < two.total_seconds else two
+        if not one.overlapping and not two.overlapping and seconds > OVERLAP_SHARE * smaller.total_seconds:
+            smaller.overlapping = True
     return list(sections.values())
 
 

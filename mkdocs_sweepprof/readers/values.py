@@ -199,7 +199,7 @@ def parse_time(value: Any, zone: tzinfo | None = UTC) -> float | None:
             return None
         for scale in (1.0, 1e3, 1e6, 1e9):
             if number / scale < LATEST:
-                return number / scale
+                return number / scale if scale == 1.0 or number / scale >= EARLIEST else None
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=zone) if zone else moment.astimezone()

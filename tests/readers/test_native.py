@@ -473,15 +473,15 @@ def test_spans_become_sections(tmp_path: Path) -> None:
     assert [e.event for e in run.events] == ["run_start", "run_end"]
 
 
-def test_overlapping_siblings_are_flagged(tmp_path: Path) -> None:
+def test_of_overlapping_siblings_the_smaller_is_flagged(tmp_path: Path) -> None:
     starts = [(0, "section_start", "load"), (4, "section_start", "train"), (6, "section_end", "load")]
-    ends = [(9, "section_end", "train"), (10, "section_start", "save"), (11, "section_end", "save")]
+    ends = [(19, "section_end", "train"), (20, "section_start", "save"), (21, "section_end", "save")]
     rows = [{"time": t, "event": e, "section": s} for t, e, s in starts + ends]
     run, _ = run_of(tmp_path, events__jsonl=rows)
-    assert {s.path: s.overlapping for s in run.sections} == {"load": True, "train": True, "save": False}
+    assert {s.path: s.overlapping for s in run.sections} == {"load": True, "train": False, "save": False}
 
 
-def test_a_contained_stranger_is_flagged_alone(tmp_path: Path) -> None:
+def test_a_contained_stranger_is_flagged(tmp_path: Path) -> None:
     rows = [
         {"time": 0, "event": "section_start", "section": "train"},
         *span(2, 4, "checkpoint"),
@@ -489,6 +489,11 @@ def test_a_contained_stranger_is_flagged_alone(tmp_path: Path) -> None:
     ]
     run, _ = run_of(tmp_path, events__jsonl=rows)
     assert {s.path: s.overlapping for s in run.sections} == {"train": False, "checkpoint": True}
+
+
+def test_a_moment_of_overlap_is_not_flagged(tmp_path: Path) -> None:
+    run, _ = run_of(tmp_path, events__jsonl=[*span(0, 100.5, "a"), *span(100, 200, "b")])
+    assert not any(s.overlapping for s in run.sections)
 
 
 def test_same_path_overlap(tmp_path: Path) -> None:
