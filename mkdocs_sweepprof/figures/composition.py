@@ -1,0 +1,158 @@
+"""Where wall time goes: a bar over all runs and one a group level, cut by outermost section."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mkdocs_sweepprof.figures.base import Drawing
+from mkdocs_sweepprof.figures.canvas import BODY, CAP_HEIGHT, MARGIN, SMALL, Canvas
+from mkdocs_sweepprof.figures.parts import GAP, Rows
+from mkdocs_sweepprof.figures.style import Style, percent
+from mkdocs_sweepprof.figures.text import fit, width
+from mkdocs_sweepprof.figures.theme import GREY, INK, MUTED, ON_FILL, Colour
+
+if TYPE_CHECKING:
+    from mkdocs_sweepprof.analysis.results import Analysis, Profile
+
+UNATTRIBUTED = "not profiled"
+OTHER = "other sections"
+ALL_RUNS = "all runs"
+LEAST_PRINTED = 0.00005
+"""A share that would print as 0.00%."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One colour of the bars. ``colour`` None: hatched."""
+
+    name: str
+    colour: Colour | None
+    shares: list[float]
+    """Over all runs, then by level."""
+
+
+def draw(analysis: Analysis, style: Style) -> Drawing | None:
+    profile = analysis.profile
+    if profile is None or not profile.outermost:
+        return None
+    levels, cut = style.shown_levels()
+    parts, gathered = _parts(profile, levels, style)
+    if not any(part.shares[0] > 0 for part in parts):
+        return None
+    canvas = Canvas()
+    y = _key(canvas, parts)
+    rows = Rows.of([ALL_RUNS, *(style.name(level) for level in levels)], 158.0, 27.0)
+    left = MARGIN + rows.width + GAP
+    room = canvas.width - MARGIN - left
+    whole = max(1.0, *(sum(part.shares[number] for part in parts) for number in range(len(levels) + 1)))
+    for number in range(len(levels) + 1):
+        height = rows.height if number else max(rows.height, 34.0)
+        rows.draw(canvas, number, y + height / 2)
+        _bar(canvas, left, y + 3, room / whole, height - 6, [(p.colour, p.shares[number]) for p in parts])
+        y += height
+        if number == 0 and levels:
+            canvas.line((MARGIN, y + 4), (canvas.width - MARGIN, y + 4), width=0.6)
+            y += 9
+    if whole > 1.005:
+        x = left + room / whole
+        canvas.line((x, y - len(levels) * rows.height), (x, y + 3), INK, 1.4)
+        canvas.text(
+            x,
+            y + 5 + CAP_HEIGHT * SMALL,
+            "100% of wall",
+            size=SMALL,
+            colour=MUTED,
+            anchor="right" if x > left + room / 2 else "left",
+        )
+        y += 5 + SMALL
+    by = f", for each {style.short(analysis.group)} and over all runs" if analysis.group is not None and levels else ""
+    caption = f"Mean share of wall time by outermost section{by}. Hatched: time that no section covers."
+    if gathered:
+        caption += f" Other: {gathered} smaller section{'s' if gathered != 1 else ''}."
+    if whole > 1.005:
+        caption += " Where a bar is longer than 100%, the recorded sections exceed the wall."
+    return canvas.drawing("composition", y + MARGIN, _finding(profile, style), caption + cut)
+
+
+def _parts(profile: Profile, levels: list[str], style: Style) -> tuple[list[_Part], int]:
+    """Large sections by falling share, the others, what is not profiled; and how many the others are."""
+    stats = {s.path: s for s in profile.sections}
+    outermost = [stats[path] for path in profile.outermost if path in stats]
+    large = [stats[path] for path in style.colours if path in stats]
+    small = [s for s in outermost if s.path not in style.colours]
+    if len(small) == 1:
+        # One section needs no collective name.
+        large, small = [*large, *small], []
+    parts = [
+        _Part(
+            style.name(s.path),
+            style.colours.get(s.path, GREY),
+            [s.share, *(s.by_group_share.get(v, 0.0) for v in levels)],
+        )
+        for s in large
+    ]
+    if small:
+        shares = [sum(s.share for s in small), *(sum(s.by_group_share.get(v, 0.0) for s in small) for v in levels)]
+        parts.append(_Part(OTHER, GREY, shares))
+    rest = [profile.unattributed, *(profile.unattributed_by_group.get(v, 0.0) for v in levels)]
+    if any(share > 0 for share in rest):
+        parts.append(_Part(UNATTRIBUTED, None, [max(0.0, share) for share in rest]))
+    return parts, len(small)
+
+
+def _key(canvas: Canvas, parts: list[_Part]) -> float:
+    """Colours, names and shares over all runs, in two columns. Returns the lower end."""
+    step = (canvas.width - 2 * MARGIN) / 2
+    half = (len(parts) + 1) // 2
+    line = BODY * 1.5
+    number = width("00.00%", BODY)
+    for index, part in enumerate(parts):
+        x = MARGIN + (index // half) * (step + 4)
+        y = (index % half) * line + 2
+        if part.colour is None:
+            canvas.hatched(x, y, 14, 12)
+        else:
+            canvas.bar(x, y, 14, 12, part.colour)
+        base = y + 6 + CAP_HEIGHT * BODY / 2
+        name = fit(part.name, step - 20 - number - 22, BODY)[0]
+        canvas.text(x + 20, base, name)
+        canvas.text(x + step - 14, base, percent(part.shares[0]), anchor="right", colour=MUTED)
+    return half * line + 12
+
+
+def _bar(
+    canvas: Canvas, left: float, top: float, scale: float, height: float, parts: list[tuple[Colour | None, float]]
+) -> None:
+    x = left
+    for colour, share in parts:
+        long = share * scale
+        if share <= 0:
+            continue
+        # A gap on the right keeps neighbours apart without relying on hue.
+        ink = max(long - 1.0, min(long, 0.6))
+        text = percent(share, 0)
+        fits = width(text, SMALL) + 6 <= ink
+        if colour is None:
+            canvas.hatched(x, top, ink, height)
+        else:
+            canvas.bar(x, top, ink, height, colour)
+            if fits:
+                canvas.lines(
+                    x + ink / 2, top + height / 2, (text,), size=SMALL, colour=ON_FILL[colour], anchor="center"
+                )
+        x += long
+
+
+def _finding(profile: Profile, style: Style) -> str:
+    stats = {s.path: s for s in profile.sections}
+    shares = sorted(((stats[p].share, p) for p in profile.outermost if p in stats), key=lambda pair: -pair[0])
+    share, path = shares[0]
+    unknown = profile.unattributed
+    first = f"{style.short(path)} is the largest recorded section with {percent(share)} of wall time"
+    second = f"next is {style.short(shares[1][1])} with {percent(shares[1][0])}" if len(shares) > 1 else ""
+    if unknown > share:
+        parts = [f"{percent(unknown)} of wall time was not profiled", first, second]
+    else:
+        parts = [first, second, f"{percent(unknown)} was not profiled" if unknown >= LEAST_PRINTED else ""]
+    return "; ".join(part for part in parts if part) + "."

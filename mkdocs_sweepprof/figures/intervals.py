@@ -1,0 +1,132 @@
+"""How long the intervals between markers take, in the order in which they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mkdocs_sweepprof.figures.base import Drawing
+from mkdocs_sweepprof.figures.canvas import BODY, CAP_HEIGHT, MARGIN, SMALL, Canvas
+from mkdocs_sweepprof.figures.parts import GAP, Rows
+from mkdocs_sweepprof.figures.style import MAX_LEVELS, Style
+from mkdocs_sweepprof.figures.text import width
+from mkdocs_sweepprof.figures.theme import BLUE, MUTED, OCHRE, VERMILLION, Colour
+
+if TYPE_CHECKING:
+    from mkdocs_sweepprof.analysis.results import Analysis, Intervals
+
+START, END = "run_start", "run_end"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    name: str
+    mean: float
+    longest_in: int | None
+    """None: not known."""
+    colour: Colour
+    kind: str
+    """``opening``, ``tail`` or empty."""
+
+
+def draw(analysis: Analysis, style: Style) -> Drawing | None:
+    intervals = analysis.intervals
+    if intervals is None or not intervals.stats:
+        return None
+    rows = _rows(intervals, style)
+    shown = rows
+    if len(rows) > MAX_LEVELS:
+        ranked = sorted(range(len(rows)), key=lambda i: (rows[i].kind == "", -rows[i].mean))[:MAX_LEVELS]
+        shown = [rows[i] for i in sorted(ranked)]
+    text, name = _unit(max(row.mean for row in shown))
+    canvas = Canvas()
+    labels = Rows.of([row.name for row in shown], 164.0, 26.0)
+    left = MARGIN + labels.width + GAP
+    counts = [_count(row, intervals) for row in shown]
+    side = max((width(count, SMALL) for count in counts), default=0.0)
+    numbers = max(width(text(row.mean), BODY) for row in shown)
+    room = canvas.width - MARGIN - left - numbers - GAP - (side + GAP * 1.5 if side else 0.0)
+    highest = max(row.mean for row in shown) or 1.0
+    y = 0.0
+    if side:
+        canvas.text(canvas.width - MARGIN, SMALL, "longest in", size=SMALL, colour=MUTED, anchor="right")
+        y = SMALL * 1.5
+    top = y
+    for number, row in enumerate(shown):
+        middle = y + labels.height / 2
+        labels.draw(canvas, number, middle)
+        long = row.mean / highest * room
+        if row.mean > 0:
+            canvas.bar(left, middle - 8, long, 16, row.colour)
+        canvas.text(left + long + 6, middle + CAP_HEIGHT * BODY / 2, text(row.mean))
+        if counts[number]:
+            canvas.text(
+                canvas.width - MARGIN,
+                middle + CAP_HEIGHT * SMALL / 2,
+                counts[number],
+                size=SMALL,
+                colour=MUTED,
+                anchor="right",
+            )
+        y += labels.height
+    canvas.line((left, top + 1), (left, y - 1))
+    kinds = {row.kind for row in shown}
+    caption = f"Mean duration of the intervals between markers, {name}, in time order"
+    if intervals.by == "position":
+        caption += " (by position: their labels differ between runs)"
+    marked = [
+        word for kind, word in (("opening", "orange: the opening"), ("tail", "brown: the final tail")) if kind in kinds
+    ]
+    caption += f"; {' and '.join(marked)}." if marked else "."
+    if side:
+        caption += " Right: in how many runs it is the longest."
+    if len(rows) > len(shown):
+        caption += f" The opening, the tail and the longest others of {len(rows)} are drawn."
+    return canvas.drawing("intervals", y + MARGIN, _finding(rows, intervals, text), caption)
+
+
+def _rows(intervals: Intervals, style: Style) -> list[_Row]:
+    rows = []
+    last = len(intervals.stats) - 1
+    for index, stat in enumerate(intervals.stats):
+        opening = stat.start == START or (stat.position == 1)
+        tail = stat.end == END and index == last and intervals.tail_mean is not None
+        name = f"{style.name(stat.start)} → {style.name(stat.end)}"
+        if stat.position is not None:
+            name = f"{stat.position}. interval"
+        kind = "opening" if opening else "tail" if tail else ""
+        colour = VERMILLION if opening else OCHRE if tail else BLUE
+        rows.append(_Row(name, stat.mean, stat.longest_in, colour, kind))
+    if intervals.tail_mean is not None and not any(row.kind == "tail" for row in rows):
+        rows.append(_Row("final tail", intervals.tail_mean, None, OCHRE, "tail"))
+    return rows
+
+
+def _count(row: _Row, intervals: Intervals) -> str:
+    return f"{row.longest_in}/{intervals.runs}" if row.longest_in else ""
+
+
+def _unit(highest: float) -> tuple[Callable[[float], str], str]:
+    if highest >= 60:
+        return (lambda value: f"{value / 60:.1f}m"), "minutes"
+    return (lambda value: f"{value:.2f}s"), "seconds"
+
+
+def _finding(rows: list[_Row], intervals: Intervals, text: Callable[[float], str]) -> str:
+    wins = [row for row in rows if row.longest_in]
+    if wins:
+        first = max(wins, key=lambda row: (row.longest_in or 0, row.mean))
+        out = f"{first.name} is the longest interval in {first.longest_in}/{intervals.runs} runs"
+        out += f", {text(first.mean)} on average"
+    else:
+        first = max(rows, key=lambda row: row.mean)
+        out = f"{first.name} is the longest interval on average, {text(first.mean)}"
+    others = [row.mean for row in rows if row.kind == "" and row is not first]
+    if others:
+        low, high = text(min(others)), text(max(others))
+        out += f"; the others take {low}" + (f" to {high}" if low != high else "")
+    tail = next((row for row in rows if row.kind == "tail"), None)
+    if tail is not None and tail is not first:
+        out += f"; the final tail takes {text(tail.mean)}"
+    return out + "."
