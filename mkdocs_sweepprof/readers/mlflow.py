@@ -24,6 +24,8 @@ from mkdocs_sweepprof.readers.values import EARLIEST, BadText, finite, guess, lo
 META = "meta.yaml"
 TABLES = frozenset({"experiments", "runs", "params", "tags", "metrics"})
 """What an MLflow database holds, among much else."""
+SIGNATURE = b"run_uuid"
+"""A column name that tells a damaged database of MLflow."""
 MAX_RECORDS = 500_000
 """Metric records of one run in a file store; the rest is left aside, and said."""
 MAX_ROWS = 5_000_000
@@ -51,6 +53,7 @@ _STATUS: dict[str, Status] = {
 _RUN = re.compile(rb"^(?:\xef\xbb\xbf)?(?:run_id|run_uuid)\s*:", re.M)
 _OURS = re.compile(rb"^(?:\xef\xbb\xbf)?(?:experiment_id|lifecycle_stage|artifact_uri)\s*:", re.M)
 _EXPERIMENT = re.compile(rb"^(?:\xef\xbb\xbf)?(?:artifact_location|lifecycle_stage)\s*:", re.M)
+_RUN_ONLY = re.compile(rb"^(?:\xef\xbb\xbf)?(?:artifact_uri|start_time|end_time)\s*:", re.M)
 _EXPERIMENT_ID = re.compile(rb"^(?:\xef\xbb\xbf)?experiment_id\s*:", re.M)
 _REGISTRY = re.compile(rb"^(?:\xef\xbb\xbf)?(?:current_stage|model_id|version)\s*:", re.M)
 _DELETED = re.compile(rb"^(?:\xef\xbb\xbf)?lifecycle_stage\s*:\s*['\"]?deleted", re.M)
@@ -96,7 +99,7 @@ class MLflowReader:
         found = [
             path
             for path in sqlite.candidates(tree)
-            if sqlite.is_sqlite(tree, path) and sqlite.has_tables(tree, path, TABLES)
+            if sqlite.is_sqlite(tree, path) and sqlite.has_tables(tree, path, TABLES, SIGNATURE)
         ]
         return [Source(self.name, path, (path, *sqlite.beside(tree, path))) for path in found]
 
@@ -133,7 +136,7 @@ def _find_store(tree: Tree) -> list[Source]:
                 aside.setdefault(_folder(_folder(folder)), []).append(path)
         elif _RUN.search(head) and _OURS.search(head):
             runs[folder] = head
-        elif _EXPERIMENT_ID.search(head) and _EXPERIMENT.search(head):
+        elif _EXPERIMENT_ID.search(head) and _EXPERIMENT.search(head) and not _RUN_ONLY.search(head):
             experiments[folder] = head
         else:
             unsure.append(folder)
@@ -284,7 +287,9 @@ def _read_folder(tree: Tree, source: Source) -> Reading:
     raw = Raw(run_id)
     if meta is not None:
         given = meta.get("run_id", meta.get("run_uuid"))
-        raw.run_id = str(given) if given is not None else run_id
+        # The folder has the id's name; in YAML an id of digits alone could be a number.
+        if given is not None and not _RUN_FOLDER.fullmatch(run_id):
+            raw.run_id = str(given)
         raw.name = _text(meta.get("run_name")) or _text(meta.get("name"))
         raw.status = _text(meta.get("status"))
         raw.start = _instant(meta.get("start_time"), path, "start_time", complaints)

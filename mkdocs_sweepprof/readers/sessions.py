@@ -114,17 +114,21 @@ def _silences(
 
 
 def _goes_on(ordered: Sequence[Stamp], times: Sequence[float], long: Sequence[int]) -> bool:
-    """Whether everything that is logged right after the pauses is also logged elsewhere.
+    """Whether everything that is logged right after the pauses was logged before them, and is logged elsewhere.
 
-    A metric that only ever comes after a long silence is the result of the work done in it: an evaluation.
+    A metric that only ever comes after a long silence is the result of the work done in it: an evaluation. One that
+    is new after it belongs to another phase of the work.
     """
     resumed = [times[i + 1] for i in long]
+    before: set[str] = set()
     elsewhere: set[str] = set()
     after: set[str] = set()
     for stamp in ordered:
         inside = any(t <= stamp.time <= t + BURST_SECONDS for t in resumed)
         (after if inside else elsewhere).add(stamp.key)
-    return after <= elsewhere
+        if stamp.time < min(resumed):
+            before.add(stamp.key)
+    return after <= before and after <= elsewhere
 
 
 def _undecided(times: Sequence[float], pauses: Sequence[float]) -> list[str]:

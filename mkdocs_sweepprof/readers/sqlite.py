@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 import tempfile
 from collections.abc import Iterator
@@ -41,15 +40,15 @@ def beside(tree: Tree, path: str) -> tuple[str, ...]:
     return tuple(p for p in (f"{path}-wal", f"{path}-journal") if tree.exists(p) and tree.size(p) > 0)
 
 
-def has_tables(tree: Tree, path: str, wanted: frozenset[str]) -> bool:
-    """Whether the database holds all of these tables; for a damaged one, whether its first bytes name them."""
+def has_tables(tree: Tree, path: str, wanted: frozenset[str], signature: bytes) -> bool:
+    """Whether the database holds all of these tables; for a damaged one, whether ``signature`` (a column that only
+    this tool has) stands in its first bytes."""
     try:
         with opened(tree, path) as connection:
             names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             return wanted <= names
     except (sqlite3.Error, OSError, UnicodeError, ValueError):
-        head = tree.head(path, SCHEMA_BYTES)
-        return all(re.search(rf'CREATE TABLE "?{name}\b'.encode(), head) for name in wanted)
+        return signature in tree.head(path, SCHEMA_BYTES)
 
 
 @contextmanager
