@@ -1,0 +1,121 @@
+"""Write the reference of ``collection.yml`` from its schema: the guide's page and the published JSON Schema.
+
+python scripts/write_reference.py            # write both
+python scripts/write_reference.py --check    # exit 1 where they are not up to date (a test calls this)
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from mkdocs_sweepprof.schema import json_schema
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+PAGE = DOCS / "guide" / "collection-yml.md"
+SCHEMA = DOCS / "guide" / "collection.schema.json"
+
+HEAD = """\
+<!-- Written by scripts/write_reference.py from mkdocs_sweepprof/schema.py: change it there. -->
+
+# Reference of collection.yml
+
+`collection.yml` stands in a collection's folder (`collection.yaml` is read as well). Every key is optional. What each
+is good for is in [Writing a collection](collections.md); here are all of them, from the schema that the plugin checks
+with.
+
+An unknown key or a value of the wrong kind is a warning that names the file and line, and the nearest known key; the
+note is then built with the defaults. Where a list is wanted, one value alone is as good as a list of one.
+
+## In your editor
+
+The [JSON Schema](collection.schema.json) of the file gives completion and checks while you type. Editors with the YAML
+language server take it from the first line:
+
+```yaml
+# yaml-language-server: $schema=https://…/guide/collection.schema.json
+```
+
+Put the address of your copy there, or a path relative to the file.
+"""
+
+
+def kind(spec: dict[str, Any], definitions: dict[str, Any]) -> str:
+    """What a value may be, in words."""
+    if "$ref" in spec:
+        return kind(definitions[spec["$ref"].rpartition("/")[2]], definitions)
+    if "anyOf" in spec:
+        return " or ".join(dict.fromkeys(kind(s, definitions) for s in spec["anyOf"] if s.get("type") != "null"))
+    if "enum" in spec:
+        return "one of " + ", ".join(f"`{v}`" for v in spec["enum"])
+    if spec.get("type") == "array":
+        item = spec.get("items", {})
+        if "$ref" in item:
+            return "list of mappings, below"
+        return f"list of {plural(kind(item, definitions))}"
+    if spec.get("type") == "object":
+        if "properties" in spec:
+            return "mapping, below"
+        values = spec.get("additionalProperties") or {}
+        inner = kind(values, definitions) if isinstance(values, dict) and values else "anything"
+        names = spec.get("propertyNames", {})
+        keys = kind(names, definitions) if "enum" in names or "$ref" in names else "name"
+        return f"mapping of {keys} to {inner}"
+    return {"string": "text", "number": "number", "integer": "whole number", "boolean": "true or false"}.get(
+        spec.get("type", ""), "anything"
+    )
+
+
+def plural(word: str) -> str:
+    return {"text": "texts", "number": "numbers", "mapping": "mappings"}.get(word, word)
+
+
+def default(spec: dict[str, Any]) -> str:
+    value = spec.get("default")
+    return f" Default: `{value}`." if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+
+
+def table(model: dict[str, Any], definitions: dict[str, Any]) -> str:
+    rows = ["| key | value | meaning |", "|---|---|---|"]
+    required = set(model.get("required", ()))
+    for name, spec in model["properties"].items():
+        inner = definitions.get(spec.get("$ref", "").rpartition("/")[2], {})
+        text = (spec.get("description", inner.get("description", "")) + default(spec)).strip().replace("|", "\\|")
+        must = " **Required.**" if name in required else ""
+        rows.append(f"| `{name}` | {kind(spec, definitions)} | {text}{must} |")
+    return "\n".join(rows) + "\n"
+
+
+def page() -> str:
+    schema = json_schema()
+    definitions = schema.get("$defs", {})
+    parts = [HEAD, "## Keys\n", table(schema, definitions)]
+    for name, key in (("Knob", "knobs"), ("Exclude", "exclude")):
+        model = definitions[name]
+        parts += [f"## {key}\n", model.get("description", "").strip() + "\n", table(model, definitions)]
+    return "\n".join(parts)
+
+
+def schema() -> str:
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    stale = []
+    for path, text in ((PAGE, page()), (SCHEMA, schema())):
+        if path.exists() and path.read_text("utf-8") == text:
+            continue
+        if "--check" in arguments:
+            stale.append(path)
+        else:
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {path}")
+    for path in stale:
+        print(f"{path} is not up to date: run scripts/write_reference.py", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
