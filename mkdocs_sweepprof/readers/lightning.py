@@ -26,8 +26,9 @@ from dataclasses import dataclass, replace
 
 from mkdocs_sweepprof.readers.base import Problem, Reading, Run, Section, Source
 from mkdocs_sweepprof.readers.join import natural
-from mkdocs_sweepprof.readers.tree import TooLarge, Tree
-from mkdocs_sweepprof.readers.values import BadText, finite, flatten, load_yaml
+from mkdocs_sweepprof.readers.text import read_mapping, read_text
+from mkdocs_sweepprof.readers.tree import Tree
+from mkdocs_sweepprof.readers.values import finite, flatten
 
 MAX_ROWS = 5_000
 """Actions read of one report."""
@@ -195,32 +196,9 @@ def _processes(tree: Tree, folder: str) -> set[str]:
 # --- small files -----------------------------------------------------------------------------------------------------
 
 
-def _read(tree: Tree, path: str, problems: list[Problem]) -> str | None:
-    try:
-        return tree.read_text(path)
-    except TooLarge as error:
-        problems.append(Problem(path, f"The file is {error}.", "Remove it, or make it smaller.", kind="size"))
-    except OSError as error:
-        what = error.strerror or str(error)
-        problems.append(Problem(path, f"The file cannot be read ({what}).", "Check its permissions."))
-    return None
-
-
 def _read_hparams(tree: Tree, path: str, run: Run, problems: list[Problem]) -> bool:
-    text = _read(tree, path, problems)
-    if text is None:
-        return False
-    try:
-        config = load_yaml(text)
-    except BadText as error:
-        remedy = "Correct the line; the run's other files were used."
-        problems.append(Problem(path, f"The file is {error.message}", remedy, line=error.line, kind="config"))
-        return False
+    config = read_mapping(tree, path, problems)
     if config is None:
-        return True
-    if not isinstance(config, dict):
-        message = "The file holds no mapping of hyperparameters."
-        problems.append(Problem(path, message, "Write one `key: value` a line.", kind="config"))
         return False
     run.config = flatten(config)
     return True
@@ -228,7 +206,7 @@ def _read_hparams(tree: Tree, path: str, run: Run, problems: list[Problem]) -> b
 
 def _read_metrics(tree: Tree, path: str, notes: list[str], problems: list[Problem]) -> bool:
     """``metrics.csv`` has no clock; it only tells whether a session was appended."""
-    text = _read(tree, path, problems)
+    text = read_text(tree, path, problems)
     if text is None:
         return False
     lines = text.split("\n")
@@ -281,7 +259,7 @@ class _Report:
 
 
 def _read_report(tree: Tree, path: str, problems: list[Problem]) -> _Report | None:
-    text = _read(tree, path, problems)
+    text = read_text(tree, path, problems)
     if text is None:
         return None
     found = _REPORT_NAME.match(path.rpartition("/")[2])
