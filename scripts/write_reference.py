@@ -6,16 +6,20 @@ python scripts/write_reference.py --check    # exit 1 where they are not up to d
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
+from mkdocs_sweepprof import plugin
 from mkdocs_sweepprof.schema import json_schema
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "guide" / "collection-yml.md"
 SCHEMA = DOCS / "guide" / "collection.schema.json"
+OPTIONS = DOCS / "guide" / "options.md"
 
 HEAD = """\
 <!-- Written by scripts/write_reference.py from mkdocs_sweepprof/schema.py: change it there. -->
@@ -39,6 +43,26 @@ language server take it from the first line:
 ```
 
 Put the address of your copy there, or a path relative to the file.
+"""
+
+
+OPTIONS_HEAD = """\
+<!-- Written by scripts/write_reference.py from mkdocs_sweepprof/plugin.py: change it there. -->
+
+# Options of the plugin
+
+All are optional, and stand below the plugin's name in `mkdocs.yml`:
+
+```yaml
+plugins:
+  - search
+  - sweepprof:
+      roots: [collections, ../scratch/sweeps]
+      redact: [dataset.*_url]
+```
+
+An option that cannot work (an unknown name, a root that holds the site itself) ends the build with a message that says
+what to do. Paths are relative to `mkdocs.yml`.
 """
 
 
@@ -102,9 +126,27 @@ def schema() -> str:
     return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
+def options() -> str:
+    """One part for each option, from the text below it in the code."""
+    (config,) = [
+        n for n in ast.walk(ast.parse(inspect.getsource(plugin.SweepProfConfig))) if isinstance(n, ast.ClassDef)
+    ]
+    defaults = {name: option.default for name, option in plugin.SweepProfConfig._schema}
+    parts = [OPTIONS_HEAD]
+    for statement, text in zip(config.body, config.body[1:], strict=False):
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            continue
+        assert isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant), "each option has a text below it"
+        name = statement.targets[0].id
+        value = defaults[name]
+        shown = "none" if value is None or value == [] else f"`{json.dumps(value)}`"
+        parts.append(f"## {name}\n\nDefault: {shown}.\n\n{inspect.cleandoc(str(text.value.value))}\n")
+    return "\n".join(parts)
+
+
 def main(arguments: list[str]) -> int:
     stale = []
-    for path, text in ((PAGE, page()), (SCHEMA, schema())):
+    for path, text in ((PAGE, page()), (SCHEMA, schema()), (OPTIONS, options())):
         if path.exists() and path.read_text("utf-8") == text:
             continue
         if "--check" in arguments:

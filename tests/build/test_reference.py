@@ -1,4 +1,4 @@
-"""The reference of ``collection.yml`` in the guide says what the schema says."""
+"""The reference pages of the guide say what the code says."""
 
 from __future__ import annotations
 
