@@ -95,7 +95,6 @@ class Tab:
         link.evaluate("a => a.click()")
         self.page.wait_for_url(f"**/{path}")
         self.page.wait_for_load_state("networkidle")
-        self.page.wait_for_function("document.querySelector('article .sweepprof-verdict')")
         assert self.page.evaluate("window.__before") is True, "the click loaded a page; instant navigation did not work"
         return self.page
 

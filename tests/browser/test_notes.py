@@ -16,14 +16,13 @@ NOTES = {
     "v3": "from-entangled-v2/continuous-v3-beta-schedule/",
     "toy": "toy-sequence-tasks/",
 }
-FIRST_SCREEN = (
-    ".sweepprof-verdict",
-    ".sweepprof-action",
-    ".sweepprof-skip",
-    ".sweepprof-trust",
-    ".sweepprof-bar",
-)
-CSVS = ("runs.csv", "sections.csv", "intervals.csv", "effects.csv")
+FIRST_SCREEN = {
+    "verdict": ".sweepprof-claim",
+    "actions": ".sweepprof-claim + p",
+    "trust": ".sweepprof-trust",
+    "bar": ".sweepprof-bar",
+    "legend": ".sweepprof-legend",
+}
 TASKS = {"v2": "base_conversion", "v3": "sorting_algorithms", "toy": "parity"}
 
 Make = Callable[..., Any]
@@ -67,20 +66,25 @@ def test_opens_without_errors(tab: Make, note: str, how: str) -> None:
 @both_ways
 def test_first_screen_needs_no_scroll(tab: Make, note: str, how: str) -> None:
     page = arrive(tab((1280, 800)), note, how)
-    below = {s: y for s in FIRST_SCREEN if page.locator(f"article {s}").count() and (y := bottom(page, s)) > 800}
-    assert below == {}
-    missing = [s for s in FIRST_SCREEN if not page.locator(f"article {s}").count()]
-    # Sweeps without a profile have no sections to act on, nor a composition; they say so in the verdict.
-    assert missing == [] or note == "v3"
-    assert page.locator("article .sweepprof-verdict").first.inner_text().strip()
+    edges = {part: bottom(page, selector) for part, selector in FIRST_SCREEN.items()}
+    assert max(edges.values()) <= 800, edges
+    assert page.locator("article .sweepprof-claim").inner_text().strip().endswith(".")
+    leads = page.locator("article .sweepprof-claim + p strong").all_inner_texts()
+    if note != "v3":  # without a profile there is no section to act on
+        assert leads[0] == "Try first:"
+        assert leads[-1] == "Skip:"
 
 
 @each_note
 def test_first_screen_on_a_phone(tab: Make, note: str) -> None:
+    """The verdict and the first action: what stands before the second lead-in."""
     page = arrive(tab((390, 844)), note, "address")
-    assert bottom(page, ".sweepprof-verdict") <= 844
-    if note != "v3":
-        assert bottom(page, ".sweepprof-action") <= 844
+    assert bottom(page, ".sweepprof-claim") <= 844
+    leads = page.locator("article .sweepprof-claim + p strong")
+    if leads.count() > 1:
+        assert leads.nth(1).bounding_box()["y"] <= 844
+    else:
+        assert bottom(page, ".sweepprof-claim + p") <= 844
 
 
 @each_note
