@@ -340,8 +340,9 @@ def _after(run: Run, told: _Told, later: Sequence[Mapping[str, Any]], entries: S
     """What the Trainer timed after training, outside of its wall."""
     after = sum(s for e in later for _, s, part in _timed(e) if not part)
     final = _seconds(told.results.get("eval_runtime"))
-    known = [_seconds(e.get("eval_runtime")) for e in entries]
-    if final is not None and run.status == "completed" and final not in known:
+    keys = ("eval_runtime", "eval_samples_per_second", "eval_loss")
+    known = [[e.get(k) for k in keys] for e in entries if "eval_runtime" in e]
+    if final is not None and run.status == "completed" and [told.results.get(k) for k in keys] not in known:
         after += final
     if after > 0:
         run.outside["evaluate"] = after

@@ -19,13 +19,12 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import BinaryIO
 
-from mkdocs_sweepprof.readers.base import Event, Problem, Reading, Run, Scalar, Session, Source, Status
+from mkdocs_sweepprof.readers.base import Problem, Reading, Run, Scalar, Session, Source, Status
 from mkdocs_sweepprof.readers.join import natural
+from mkdocs_sweepprof.readers.progress import Point, markers
 from mkdocs_sweepprof.readers.tree import TooLarge, Tree
 from mkdocs_sweepprof.readers.values import EARLIEST, LATEST, finite, scalar
 
-MAX_MARKERS = 2_000
-"""Markers of one run; a longer log is thinned evenly, its first and last step kept."""
 MAX_RECORDS = 3_000_000
 """Records read of one run's files; what follows is left aside, and said."""
 MAX_RECORD_BYTES = 1 << 31
@@ -284,6 +283,22 @@ def _plain(value: bytes) -> object:
     return None
 
 
+def _epoch(event: bytes) -> float | None:
+    """The value of a scalar called ``epoch`` (as Lightning logs it), None when the event is something else."""
+    for number, _, summary in _fields(event):
+        if number != 5 or not isinstance(summary, bytes):
+            continue
+        for kind, _, value in _fields(summary):
+            if kind != 1 or not isinstance(value, bytes):
+                continue
+            entry = {n: (w, v) for n, w, v in _fields(value)}
+            tag = _text(entry.get(1, (2, b""))[1])
+            wire, plain = entry.get(2, (0, b""))
+            if tag == "epoch" and wire == 5 and isinstance(plain, bytes) and len(plain) == 4:
+                return finite(struct.unpack("<f", plain)[0])
+    return None
+
+
 @dataclass(slots=True)
 class _Log:
     """What one event file holds. ``times`` (epoch seconds) and ``steps`` go record by record; a step is None for
@@ -292,6 +307,8 @@ class _Log:
     path: str
     times: list[float] = field(default_factory=list)
     steps: list[int | None] = field(default_factory=list)
+    epochs: dict[int, float] = field(default_factory=dict)
+    """Record number → value of an ``epoch`` scalar."""
     records: int = 0
     hparams: dict[str, Scalar] = field(default_factory=dict)
     session_start: float | None = None
@@ -367,6 +384,10 @@ def _event(content: bytes, log: _Log) -> None:
     progress = at < len(content) and content[at] == 0x2A
     if progress and b"hparams" in content:
         progress = not _hparams(content, log)
+    elif progress and b"epoch" in content:
+        epoch = _epoch(content)
+        if epoch is not None:
+            log.epochs[len(log.times)] = epoch
     log.times.append(wall)
     log.steps.append(step if progress else None)
 
@@ -452,7 +473,7 @@ def _fill(run: Run, folder: str, logs: list[_Log], problems: list[Problem]) -> N
     spans = [(min(t for log in s for t in log.times), max(t for log in s for t in log.times)) for s in stretches]
     if len(spans) > 1 and all(a[1] <= b[0] for a, b in pairwise(spans)):
         run.sessions = [Session(a, b) for a, b in spans]
-    run.events = _markers(stretches)
+    run.events = markers(_points(stretches), ended=run.status == "completed")
 
 
 def _turn_forward(logs: list[_Log]) -> float:
@@ -504,20 +525,15 @@ def _starts_over(before: list[_Log], steps: list[int]) -> bool:
     return bool(steps and reached and min(steps) <= max(reached) and min(steps) < max(reached))
 
 
-def _markers(stretches: list[list[_Log]]) -> list[Event]:
-    """One marker a step of each session, at the time of its first record."""
-    events: list[Event] = []
+def _points(stretches: list[list[_Log]]) -> list[Point]:
+    """What marks progress: steps, and epochs where an ``epoch`` scalar is logged."""
+    points: list[Point] = []
     for stretch in stretches:
-        first: dict[int, float] = {}
         for log in stretch:
             own = {s for s in log.steps if s is not None}
             if log.hparams and own <= {0}:
                 continue  # add_hparams repeats the final metrics at step 0
-            for wall, step in zip(log.times, log.steps, strict=True):
-                if step is not None and (step not in first or wall < first[step]):
-                    first[step] = wall
-        events.extend(Event(t, "step", step=s) for s, t in sorted(first.items(), key=lambda item: (item[1], item[0])))
-    if len(events) > MAX_MARKERS:
-        last = len(events) - 1
-        events = [events[round(i * last / (MAX_MARKERS - 1))] for i in range(MAX_MARKERS)]
-    return events
+            for i, (wall, step) in enumerate(zip(log.times, log.steps, strict=True)):
+                if step is not None:
+                    points.append(Point(wall, step, log.epochs.get(i)))
+    return points
