@@ -72,6 +72,7 @@ class Folder:
     files: tuple[str, ...] = ()
     config_from: str | None = None
     damaged: bool = False
+    """The ``.wandb`` file is there, and nothing of it could be read."""
 
     @property
     def end(self) -> float | None:
@@ -169,11 +170,11 @@ def _read_folder(tree: Tree, path: str, run_id: str, complaints: Complaints) -> 
     for file in folder.files:
         name = file.rpartition("/")[2]
         if name == _METADATA:
-            _use_metadata(_mapping(tree, file, folder, complaints), file, folder, complaints)
+            _use_metadata(_mapping(tree, file, complaints), file, folder, complaints)
         elif name == _SUMMARY:
-            _use_summary(_mapping(tree, file, folder, complaints), folder)
+            _use_summary(_mapping(tree, file, complaints), folder)
         elif name == _CONFIG and not folder.config:
-            _use_config(_mapping(tree, file, folder, complaints), folder)
+            _use_config(_mapping(tree, file, complaints), folder)
     debug, internal = _join(path, "logs/debug.log"), _join(path, "logs/debug-internal.log")
     if not folder.config and tree.exists(debug):
         folder.config = _config_from_debug(tree, debug)
@@ -204,7 +205,7 @@ def _use_log(tree: Tree, path: str, folder: Folder, complaints: Complaints) -> N
         )
         return
     if log.damaged:
-        folder.damaged = True
+        folder.damaged = not log.records
         complaints.add(
             path,
             f"{log.damaged} {'part is' if log.damaged == 1 else 'parts are'} damaged ({'; '.join(log.damage[:3])}); "
@@ -235,7 +236,7 @@ def _stream(tree: Tree, path: str) -> BinaryIO:
     return open(tree.path(path), "rb")
 
 
-def _mapping(tree: Tree, path: str, folder: Folder, complaints: Complaints) -> dict[str, Any]:
+def _mapping(tree: Tree, path: str, complaints: Complaints) -> dict[str, Any]:
     """A JSON or YAML file's mapping; {} with a problem when it cannot be read."""
     remedy = "Copy the run folder again from the machine that trained, or remove the file."
     try:
@@ -244,15 +245,12 @@ def _mapping(tree: Tree, path: str, folder: Folder, complaints: Complaints) -> d
             raise BadText("the file is empty.")
         content = load_json(text) if path.endswith(".json") else load_yaml(text)
     except OSError as error:
-        folder.damaged = True
         complaints.cannot_read(path, error)
         return {}
     except BadText as error:
-        folder.damaged = True
         complaints.add(path, error.message, remedy, line=error.line, kind="unreadable")
         return {}
     if not isinstance(content, dict):
-        folder.damaged = True
         complaints.add(path, "the file holds no names and values.", remedy, line=1, kind="unreadable")
         return {}
     return content
@@ -488,11 +486,11 @@ def _use_status(run: Run, last: Folder, folders: Sequence[Folder], notes: list[s
     elif not any(folder.files for folder in folders):
         run.status = "not_started"
         notes.append("The run folder is empty.")
-    elif last.damaged and last.log is None and not last.rows:
+    elif last.damaged and not last.rows:
         run.unreadable = True
-    elif last.log is None and last.rows and not any(f.rpartition("/")[2].startswith("run-") for f in last.files):
-        # Only the summary of an online run: it is rewritten while the run goes on.
-        notes.append("Its folder holds no record of its end; the last summary is the last sign of life.")
+    elif not any(_LOG.fullmatch(f.rpartition("/")[2]) for f in last.files):
+        # Text files alone: without an end in its summary the run may have ended all the same.
+        notes.append("Its folder holds no record of its end.")
     else:
         run.status = "killed"
         if last.log is not None and last.log.preempting:
