@@ -320,9 +320,6 @@ def _fill(run: Run, path: str, attempt: _Attempt, complaints: Complaints) -> Non
     """Config, wall, status, sections and markers of one attempt."""
     notes: list[str] = []
     run.config = _config(path, attempt.rows)
-    times = [r.time for r in attempt.rows if r.time is not None]
-    if times:
-        run.first_activity, run.last_activity = min(times), max(times)
     start = attempt.start.time if attempt.start else None
     stop = attempt.stop.time if attempt.stop else None
     if attempt.start is not None and start is None:
@@ -335,8 +332,7 @@ def _fill(run: Run, path: str, attempt: _Attempt, complaints: Complaints) -> Non
             kind="time",
         )
         after = [r.time for r in attempt.rows if r.line > attempt.start.line and r.time is not None]
-        start = run.first_activity = min(after, default=None)
-        run.last_activity = min(max(after), stop) if after and stop is not None else max(after, default=None)
+        start = min(after, default=None)
     else:
         run.started_at = start
     if start is None:
@@ -347,11 +343,19 @@ def _fill(run: Run, path: str, attempt: _Attempt, complaints: Complaints) -> Non
         run.notes = tuple(notes)
         return
     spans, stops = _spans(path, attempt.rows, attempt.start, complaints, notes)
-    if attempt.stop is None or stop is None:
+    if attempt.stop is None:
         run.status = "running"
     else:
         run.status = _status(attempt, complaints, path)
-        if stop < start:
+        if stop is None:
+            complaints.add(
+                path,
+                "run_stop has no usable time; the wall is taken from the run's first line to its last.",
+                "Check the clock of the machine that wrote it.",
+                line=attempt.stop.line,
+                kind="time",
+            )
+        elif stop < start:
             complaints.add(
                 path,
                 "run_stop lies before run_start; the wall is not known.",
@@ -362,6 +366,9 @@ def _fill(run: Run, path: str, attempt: _Attempt, complaints: Complaints) -> Non
             stop = None
         else:
             run.ended_at = stop
+    if run.started_at is None or run.ended_at is None:
+        times = [r.time for r in attempt.rows if r.time is not None and r.time >= start]
+        run.first_activity, run.last_activity = start, max(times if stop is None else [t for t in times if t <= stop])
     init = [(b, e) for b, e, kind in spans if kind == "init"]
     if init:
         run.outside["init"] = sum(e - b for b, e in init)

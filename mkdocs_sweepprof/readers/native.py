@@ -57,7 +57,7 @@ _END = "run_end"
 _SPAN_START = "section_start"
 _SPAN_END = "section_end"
 
-_STATUS: dict[str, Status] = {
+STATUS_WORDS: dict[str, Status] = {
     **dict.fromkeys(("completed", "complete", "success", "succeeded", "finished", "done", "ok"), "completed"),
     **dict.fromkeys(("failed", "fail", "failure", "error", "crashed", "aborted", "exception", "oom"), "failed"),
     # Ended, and not by itself: the run did not do its work.
@@ -660,6 +660,8 @@ def assemble(rows: list[Row], complaints: Complaints) -> Log:
         log.events.append(event)
     if sessions:
         sessions[-1].ended_at = alive
+        # Activity outside the sessions (queued before, uploaded after) is not the run's.
+        log.first, log.last = sessions[0].started_at, alive
     log.sessions = sessions if len(sessions) > 1 else []
     log.ended = ended
     log.sections = sections_of(spans)
@@ -672,7 +674,7 @@ def assemble(rows: list[Row], complaints: Complaints) -> Log:
         if word is None:
             log.status = "completed"
         else:
-            log.status = _STATUS.get(word.lower().replace("-", "_").replace(" ", "_"))
+            log.status = STATUS_WORDS.get(word.lower().replace("-", "_").replace(" ", "_"))
             if log.status is None:
                 complaints.add(
                     end.path,

@@ -387,6 +387,18 @@ def test_bad_clock_values(real: Path, bad: str) -> None:
     assert {(p.kind, p.line) for p in problems} == {("time", number)}
 
 
+def test_bad_time_of_the_stop(real: Path) -> None:
+    path = next(p for p in logs(real) if "v5.1" in p.as_posix())
+    before = next(r for r in read_all(real)[0].values() if r.id.startswith("v5.1"))
+    line = next(part for part in path.read_text().splitlines() if '"run_stop"' in part)
+    path.write_text(path.read_text().replace(line, re.sub(r'"time_ms": \d+', '"time_ms": null', line)))
+    runs, problems = read_all(real)
+    run = next(r for r in runs.values() if r.id.startswith("v5.1"))
+    assert (run.status, run.ended_at) == ("completed", None)
+    assert run.last_activity == pytest.approx(before.ended_at, abs=0.1)
+    assert [p.kind for p in problems] == ["time"]
+
+
 def test_clock_set_back(real: Path) -> None:
     path = next(p for p in logs(real) if "v5.1" in p.as_posix())
     text = path.read_text()
