@@ -3,7 +3,7 @@
     python bench/unchanged_build.py [--rounds 9] [--limit]
 
 Both sites are built in one run, turn by turn, each in a process of its own: once with the notes remembered from a build
-before, once with the pages, figures and downloads lying in the docs folder and no plugin. Printed are the medians, their
+before, once with pages, figures and downloads lying in the docs folder and no plugin. Printed are the medians, their
 difference and ratio. ``--limit`` fails above what the project allows itself: 10 % or 0.1 s, whichever is larger.
 """
 
