@@ -24,8 +24,8 @@ from mkdocs_sweepprof.readers.values import EARLIEST, BadText, finite, guess, lo
 META = "meta.yaml"
 TABLES = frozenset({"experiments", "runs", "params", "tags", "metrics"})
 """What an MLflow database holds, among much else."""
-SIGNATURE = b"run_uuid"
-"""A column name that tells a damaged database of MLflow."""
+MARKS, NAMES = (b"run_uuid", b"mlflow."), ("mlflow", "mlruns")
+"""What tells a damaged database of MLflow."""
 MAX_RECORDS = 500_000
 """Metric records of one run in a file store; the rest is left aside, and said."""
 MAX_ROWS = 5_000_000
@@ -99,7 +99,7 @@ class MLflowReader:
         found = [
             path
             for path in sqlite.candidates(tree)
-            if sqlite.is_sqlite(tree, path) and sqlite.has_tables(tree, path, TABLES, SIGNATURE)
+            if sqlite.is_sqlite(tree, path) and sqlite.has_tables(tree, path, TABLES, MARKS, NAMES)
         ]
         return [Source(self.name, path, (path, *sqlite.beside(tree, path))) for path in found]
 

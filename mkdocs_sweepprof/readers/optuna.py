@@ -20,8 +20,8 @@ from mkdocs_sweepprof.readers.tree import Tree
 from mkdocs_sweepprof.readers.values import EARLIEST, finite, parse_time, scalar
 
 TABLES = frozenset({"studies", "trials", "trial_params", "version_info"})
-SIGNATURE = b"distribution_json"
-"""A column name that tells a damaged database of Optuna."""
+MARKS, NAMES = (b"distribution_json", b'"CategoricalDistribution"', b'"FloatDistribution"'), ("optuna", "study")
+"""What tells a damaged database of Optuna."""
 JOURNALS = (".log", ".journal", ".jsonl", ".json", ".txt", ".log.gz", ".journal.gz", ".jsonl.gz")
 """How people name a journal file."""
 MAX_TRIALS = 1_000_000
@@ -76,7 +76,7 @@ class OptunaReader:
         databases = sqlite.candidates(tree)
         ours = set()
         for path in databases:
-            if sqlite.is_sqlite(tree, path) and sqlite.has_tables(tree, path, TABLES, SIGNATURE):
+            if sqlite.is_sqlite(tree, path) and sqlite.has_tables(tree, path, TABLES, MARKS, NAMES):
                 ours.add(path.rpartition("/")[0])
                 sources.append(Source(self.name, path, (path, *sqlite.beside(tree, path))))
         for path in databases:

@@ -40,15 +40,20 @@ def beside(tree: Tree, path: str) -> tuple[str, ...]:
     return tuple(p for p in (f"{path}-wal", f"{path}-journal") if tree.exists(p) and tree.size(p) > 0)
 
 
-def has_tables(tree: Tree, path: str, wanted: frozenset[str], signature: bytes) -> bool:
-    """Whether the database holds all of these tables; for a damaged one, whether ``signature`` (a column that only
-    this tool has) stands in its first bytes."""
+def has_tables(tree: Tree, path: str, wanted: frozenset[str], marks: tuple[bytes, ...], names: tuple[str, ...]) -> bool:
+    """Whether the database holds all of these tables.
+
+    For one that is so damaged that its schema cannot be read: whether one of ``marks`` (texts that only this tool
+    writes) stands in its first bytes, or one of ``names`` in its file name.
+    """
     try:
         with opened(tree, path) as connection:
-            names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            return wanted <= names
+            found = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            return wanted <= found
     except (sqlite3.Error, OSError, UnicodeError, ValueError):
-        return signature in tree.head(path, SCHEMA_BYTES)
+        head = tree.head(path, SCHEMA_BYTES)
+        name = path.rpartition("/")[2].lower()
+        return any(mark in head for mark in marks) or any(part in name for part in names)
 
 
 @contextmanager
