@@ -30,6 +30,7 @@ CAP_HEIGHT = 0.73
 MARGIN = 2.0
 
 _NO_LAYOUT: Any = "none"
+_HATCH = "/////"
 Anchor = Literal["left", "center", "right"]
 
 _SETTINGS: dict[str, Any] = {
@@ -39,9 +40,6 @@ _SETTINGS: dict[str, Any] = {
     "svg.id": None,
     "text.usetex": False,
     "text.parse_math": False,
-    "text.hinting": "none",
-    "text.hinting_factor": 1,
-    "text.kerning_factor": 0,
     "font.family": ["sans-serif"],
     "font.sans-serif": ["DejaVu Sans"],
     "axes.unicode_minus": True,
@@ -124,19 +122,24 @@ class Canvas:
         """A filled rectangle; a value that is not zero leaves at least a hair of ink."""
         self._rectangle(x, y, max(width, 0.75), height, facecolor=colour.light, edgecolor="none", linewidth=0)
 
-    def hatched(self, x: float, y: float, width: float, height: float, colour: Colour = RULE) -> None:
-        """An outlined rectangle with diagonal lines: what is not there, or not known."""
-        line = min(0.75, width / 2, height / 2)
-        self._rectangle(
-            x + line / 2,
-            y + line / 2,
-            max(width - line, 0.01),
-            height - line,
-            facecolor="none",
-            edgecolor=colour.light,
-            linewidth=line,
-            hatch="/////",
-        )
+    def hatched(self, x: float, y: float, width: float, height: float, colour: Colour = RULE, gap: float = 0.0) -> None:
+        """An outlined rectangle with diagonal lines: what is not there, or not known.
+
+        ``gap`` points in the middle stay free of lines, for text: with no page colour to paint over them, lines
+        behind text would have to be read through.
+        """
+        pen = min(0.75, width / 2, height / 2)
+        inner = (x + pen / 2, y + pen / 2, max(width - pen, 0.01), height - pen)
+        outline: dict[str, Any] = {"facecolor": "none", "edgecolor": colour.light, "linewidth": pen}
+        if gap <= 0:
+            self._rectangle(*inner, **outline, hatch=_HATCH)
+            return
+        side = (inner[2] - gap) / 2
+        for start in (inner[0], inner[0] + side + gap):
+            self._rectangle(
+                start, inner[1], side, inner[3], facecolor="none", edgecolor=colour.light, linewidth=0, hatch=_HATCH
+            )
+        self._rectangle(*inner, **outline)
 
     def _rectangle(self, x: float, y: float, width: float, height: float, **how: Any) -> None:
         def add(figure: Figure, to: Any) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 UNATTRIBUTED = "not profiled"
 OTHER = "other sections"
 ALL_RUNS = "all runs"
+ABOVE_WALL = 1.005
+"""Sum of shares from which the recorded sections exceed the wall visibly."""
 LEAST_PRINTED = 0.00005
 """A share that would print as 0.00%."""
 
@@ -41,22 +43,26 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
     if not any(part.shares[0] > 0 for part in parts):
         return None
     canvas = Canvas()
-    y = _key(canvas, parts)
     rows = Rows.of([ALL_RUNS, *(style.name(level) for level in levels)], 158.0, 27.0)
     left = MARGIN + rows.width + GAP
     room = canvas.width - MARGIN - left
     whole = max(1.0, *(sum(part.shares[number] for part in parts) for number in range(len(levels) + 1)))
+    # The bar over all runs comes first, and right below it what its colours mean.
+    y = 0.0
     for number in range(len(levels) + 1):
-        height = rows.height if number else max(rows.height, 34.0)
+        height = rows.height if number else 38.0
         rows.draw(canvas, number, y + height / 2)
         _bar(canvas, left, y + 3, room / whole, height - 6, [(p.colour, p.shares[number]) for p in parts])
         y += height
-        if number == 0 and levels:
-            canvas.line((MARGIN, y + 4), (canvas.width - MARGIN, y + 4), width=0.6)
-            y += 9
-    if whole > 1.005:
+        if whole > ABOVE_WALL:
+            # The mark at 100 % stays between the bars, off the numbers in them.
+            x = left + room / whole
+            for start in (y - height, y - 3):
+                canvas.line((x, start), (x, start + 3), INK, 1.4)
+        if number == 0:
+            y = _key(canvas, parts, y + 6) + (10.0 if levels else 0.0)
+    if whole > ABOVE_WALL:
         x = left + room / whole
-        canvas.line((x, y - len(levels) * rows.height), (x, y + 3), INK, 1.4)
         canvas.text(
             x,
             y + 5 + CAP_HEIGHT * SMALL,
@@ -70,7 +76,7 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
     caption = f"Mean share of wall time by outermost section{by}. Hatched: time that no section covers."
     if gathered:
         caption += f" Other: {gathered} smaller section{'s' if gathered != 1 else ''}."
-    if whole > 1.005:
+    if whole > ABOVE_WALL:
         caption += " Where a bar is longer than 100%, the recorded sections exceed the wall."
     return canvas.drawing("composition", y + MARGIN, _finding(profile, style), caption + cut)
 
@@ -101,24 +107,26 @@ def _parts(profile: Profile, levels: list[str], style: Style) -> tuple[list[_Par
     return parts, len(small)
 
 
-def _key(canvas: Canvas, parts: list[_Part]) -> float:
-    """Colours, names and shares over all runs, in two columns. Returns the lower end."""
-    step = (canvas.width - 2 * MARGIN) / 2
-    half = (len(parts) + 1) // 2
-    line = BODY * 1.5
+def _key(canvas: Canvas, parts: list[_Part], top: float) -> float:
+    """Colours, shares over all runs and names; in two columns where names have the room. Returns the lower end."""
     number = width("00.00%", BODY)
+    indent = 20 + number + 8
+    half = (canvas.width - 2 * MARGIN - GAP * 2) / 2
+    two = all(width(part.name, BODY) <= half - indent for part in parts)
+    step, depth = (half + GAP * 2, (len(parts) + 1) // 2) if two else (canvas.width, len(parts))
+    line = BODY * 1.5
     for index, part in enumerate(parts):
-        x = MARGIN + (index // half) * (step + 4)
-        y = (index % half) * line + 2
+        x = MARGIN + (index // depth) * step
+        y = top + (index % depth) * line
         if part.colour is None:
             canvas.hatched(x, y, 14, 12)
         else:
             canvas.bar(x, y, 14, 12, part.colour)
         base = y + 6 + CAP_HEIGHT * BODY / 2
-        name = fit(part.name, step - 20 - number - 22, BODY)[0]
-        canvas.text(x + 20, base, name)
-        canvas.text(x + step - 14, base, percent(part.shares[0]), anchor="right", colour=MUTED)
-    return half * line + 12
+        canvas.text(x + 20 + number, base, percent(part.shares[0]), anchor="right")
+        room = (half if two else canvas.width - MARGIN - x) - indent
+        canvas.text(x + indent, base, fit(part.name, room, BODY)[0])
+    return top + depth * line
 
 
 def _bar(
@@ -132,9 +140,11 @@ def _bar(
         # A gap on the right keeps neighbours apart without relying on hue.
         ink = max(long - 1.0, min(long, 0.6))
         text = percent(share, 0)
-        fits = width(text, SMALL) + 6 <= ink
+        fits = width(text, SMALL) + (6 if colour is not None else 20) <= ink
         if colour is None:
-            canvas.hatched(x, top, ink, height)
+            canvas.hatched(x, top, ink, height, gap=width(text, SMALL) + 8 if fits else 0.0)
+            if fits:
+                canvas.lines(x + ink / 2, top + height / 2, (text,), size=SMALL, anchor="center")
         else:
             canvas.bar(x, top, ink, height, colour)
             if fits:
@@ -155,4 +165,6 @@ def _finding(profile: Profile, style: Style) -> str:
         parts = [f"{percent(unknown)} of wall time was not profiled", first, second]
     else:
         parts = [first, second, f"{percent(unknown)} was not profiled" if unknown >= LEAST_PRINTED else ""]
+    if 1 - unknown > ABOVE_WALL:
+        parts.append(f"all recorded sections add up to {percent(1 - unknown)} of it")
     return "; ".join(part for part in parts if part) + "."

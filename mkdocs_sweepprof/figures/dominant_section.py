@@ -8,7 +8,8 @@ from mkdocs_sweepprof.figures.base import Drawing
 from mkdocs_sweepprof.figures.canvas import MARGIN, Canvas
 from mkdocs_sweepprof.figures.parts import Column, bar_table
 from mkdocs_sweepprof.figures.per_call import ALL_RUNS
-from mkdocs_sweepprof.figures.style import Style, seconds, short_names
+from mkdocs_sweepprof.figures.style import LONGEST_NAME, Style, seconds, span
+from mkdocs_sweepprof.figures.text import middle
 from mkdocs_sweepprof.figures.theme import BLUE, GREY
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
     children.sort(key=lambda c: -c.share)
     shown = children[:MAX_CHILDREN]
     levels, cut = style.shown_levels()
-    names = short_names(c.path for c in shown)
-    columns = [Column(style.labels.get(c.path, names[c.path]), _row(c, levels), BLUE) for c in shown]
+    names = style.last(c.path for c in shown)
+    columns = [Column(names[c.path], _row(c, levels), BLUE) for c in shown]
     remaining = _self(parent, children, levels)
     if remaining is not None:
         columns.append(Column("self", remaining, GREY))
@@ -71,24 +72,20 @@ def _self(parent: SectionStat, children: list[SectionStat], levels: list[str]) -
 
 def _finding(parent: SectionStat, children: list[SectionStat], levels: list[str], style: Style) -> str:
     first = children[0]
-    name = style.short(first.path)
+    names = style.last(child.path for child in children)
+    name = middle(names[first.path], LONGEST_NAME)
     pairs = [(a, b) for a, b in zip(_row(first, levels), _row(parent, levels), strict=True) if a is not None and b]
     most = bool(pairs) and first.counts == parent.counts and all(a > b / 2 for a, b in pairs)
     known = {level: first.by_group[level] for level in levels if level in first.by_group}
-    if len(known) > 1:
-        low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
-        span = f"{seconds(known[low])} ({style.short(low)}) to {seconds(known[high])} ({style.short(high)})"
-    else:
-        span = seconds(first.per_call or 0.0)
     everywhere = " at every level" if len(known) > 1 else ""
     out = (
         f"{name} takes most of a call of {style.short(parent.path)}{everywhere}"
         if most
         else f"The largest sub-section is {name}"
     )
-    out += f": {span}."
+    out += f": {span(style, known, first.per_call or 0.0)}."
     if len(children) > 1:
         second = children[1]
         highest = max(v for v in _row(second, levels) if v is not None)
-        out += f" Next is {style.short(second.path)}, at most {seconds(highest)}."
+        out += f" Next is {middle(names[second.path], LONGEST_NAME)}, at most {seconds(highest)}."
     return out

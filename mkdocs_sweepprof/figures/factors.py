@@ -45,7 +45,7 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
         bottom = _effects(canvas, shown, style, EFFECTS_WIDTH if beside else canvas.width - 2 * MARGIN)
         caption += f"{where[0]}share of the variance of wall time that each field alone explains (bar η², diamond ω²)."
         if any(depth for _, depth in shown):
-            caption += " Grey: determined by the field above it."
+            caption += " Indented: determined by the field above."
         caption += more(len(effects) - MAX_EFFECTS, "field")
     if cells is not None:
         left, top = (MARGIN + EFFECTS_WIDTH + PANEL_GAP, 0.0) if beside else (MARGIN, bottom + (22.0 if shown else 0.0))
@@ -56,7 +56,9 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
         )
         caption += ", hatched where there is no run." if heat.empty else "."
         caption += more(len(cells.rows) - len(heat.rows)) + more(len(cells.columns) - len(heat.columns), "column")
-    return canvas.drawing("factors", bottom + MARGIN, _finding(effects, cells, style), caption.strip())
+    caption = caption.strip()
+    caption = caption[:1].upper() + caption[1:]
+    return canvas.drawing("factors", bottom + MARGIN, _finding(effects, cells, style), caption)
 
 
 def _finding(effects: list[tuple[Effect, int]], cells: Cells | None, style: Style) -> str:
@@ -119,7 +121,6 @@ def _effects(canvas: Canvas, effects: list[tuple[Effect, int]], style: Style, ro
         return MARGIN + (value - lowest) / (highest - lowest) * (room - number - 4) + 4
 
     y = HEAD
-    top = y
     marks: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
     for (effect, depth), eta in zip(effects, values, strict=True):
         indent = INDENT * min(depth, 3)
@@ -131,13 +132,13 @@ def _effects(canvas: Canvas, effects: list[tuple[Effect, int]], style: Style, ro
         y += 4
         if eta > 0:
             canvas.bar(place(0.0), y, place(eta) - place(0.0), 10.0, colour)
+        canvas.line((place(0.0), y - 2), (place(0.0), y + 12))
         end = place(eta)
         if effect.omega_squared is not None:
             marks[depth > 0].append((place(effect.omega_squared), y + 5.0))
             end = max(end, place(effect.omega_squared) + 4)
         canvas.text(end + 6, y + 5 + CAP_HEIGHT * BODY / 2, f"{eta:.2f}", colour=MUTED if depth else INK)
         y += 10 + 9
-    canvas.line((place(0.0), top + 2), (place(0.0), y - 5))
     for points in marks.values():
         if points:
             canvas.marks(points, VERMILLION, 6.0, "diamond")
@@ -224,12 +225,12 @@ def _column_names(canvas: Canvas, names: list[str], left: float, cell: float, to
         for index, name in enumerate(names):
             canvas.text(left + (index + 0.5) * cell, top + CAP_HEIGHT * SMALL, name, size=SMALL, anchor="center")
         return SMALL
-    lines = 2 if cell >= 2.3 * SMALL else 1
+    lines = 2 if cell >= 2.6 * SMALL else 1
     longest = 0.0
     for index, name in enumerate(names):
-        parts = fit(name, 108.0, SMALL, lines)
+        parts = fit(name, 132.0, SMALL, lines)
         for number, part in enumerate(parts):
-            offset = (number - (len(parts) - 1) / 2) * SMALL * 1.12
+            offset = (number - (len(parts) - 1) / 2) * SMALL * 1.3
             x = left + (index + 0.5) * cell + offset + CAP_HEIGHT * SMALL / 2
             canvas.text(x, top, part, size=SMALL, anchor="right", up=True)
             longest = max(longest, width(part, SMALL))

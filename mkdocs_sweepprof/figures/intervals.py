@@ -16,6 +16,7 @@ from mkdocs_sweepprof.figures.theme import BLUE, MUTED, OCHRE, VERMILLION, Colou
 if TYPE_CHECKING:
     from mkdocs_sweepprof.analysis.results import Analysis, Intervals
 
+_KINDS = {"opening": " opening", "tail": " final tail", "": ""}
 START, END = "run_start", "run_end"
 
 
@@ -45,7 +46,8 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
     left = MARGIN + labels.width + GAP
     counts = [_count(row, intervals) for row in shown]
     side = max((width(count, SMALL) for count in counts), default=0.0)
-    numbers = max(width(text(row.mean), BODY) for row in shown)
+    values = [text(row.mean) + _KINDS[row.kind] for row in shown]
+    numbers = max(width(value, BODY) for value in values)
     room = canvas.width - MARGIN - left - numbers - GAP - (side + GAP * 1.5 if side else 0.0)
     highest = max(row.mean for row in shown) or 1.0
     y = 0.0
@@ -59,7 +61,7 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
         long = row.mean / highest * room
         if row.mean > 0:
             canvas.bar(left, middle - 8, long, 16, row.colour)
-        canvas.text(left + long + 6, middle + CAP_HEIGHT * BODY / 2, text(row.mean))
+        canvas.text(left + long + 6, middle + CAP_HEIGHT * BODY / 2, values[number])
         if counts[number]:
             canvas.text(
                 canvas.width - MARGIN,
@@ -71,14 +73,10 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
             )
         y += labels.height
     canvas.line((left, top + 1), (left, y - 1))
-    kinds = {row.kind for row in shown}
     caption = f"Mean duration of the intervals between markers, {name}, in time order"
     if intervals.by == "position":
         caption += " (by position: their labels differ between runs)"
-    marked = [
-        word for kind, word in (("opening", "orange: the opening"), ("tail", "brown: the final tail")) if kind in kinds
-    ]
-    caption += f"; {' and '.join(marked)}." if marked else "."
+    caption += "."
     if side:
         caption += " Right: in how many runs it is the longest."
     if len(rows) > len(shown):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from mkdocs_sweepprof.figures.base import Drawing
 from mkdocs_sweepprof.figures.canvas import MARGIN, Canvas
 from mkdocs_sweepprof.figures.parts import Column, bar_table
-from mkdocs_sweepprof.figures.style import Style, colour_of, seconds, short_names
+from mkdocs_sweepprof.figures.style import Style, colour_of, seconds, span
 from mkdocs_sweepprof.figures.text import LONGEST
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
     repeated.sort(key=lambda s: -s.share)
     sections = repeated[:MAX_SECTIONS]
     levels, cut = style.shown_levels()
-    names = short_names(s.path for s in sections)
+    names = style.last(s.path for s in sections)
     columns = [
         Column(
-            style.labels.get(s.path, names[s.path]),
+            names[s.path],
             [s.per_call, *(s.by_group.get(level) for level in levels)],
             colour_of(style, s.path),
         )
@@ -39,10 +39,10 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
     ]
     canvas = Canvas()
     rows = [ALL_RUNS, *(style.name(level) for level in levels)]
-    bottom = bar_table(canvas, 0.0, rows, columns, seconds, shared_scale=False, emphasised=0 if levels else None)
+    bottom = bar_table(canvas, 0.0, rows, columns, seconds, shared_scale=not levels, emphasised=0 if levels else None)
     by = f" by {style.short(analysis.group)}" if analysis.group is not None and levels else ""
     caption = f"Mean seconds per call{by} of the outermost sections that most runs call more than once"
-    caption += "; each column has its own scale." if len(sections) > 1 else "."
+    caption += "; each column has its own scale." if len(sections) > 1 and levels else "."
     if len(repeated) > len(sections):
         rest = len(repeated) - len(sections)
         caption += f" {rest} smaller section{'s are' if rest > 1 else ' is'} not drawn."
@@ -60,12 +60,7 @@ def _finding(sections: list[SectionStat], levels: list[str], style: Style) -> st
     joint = ": "
     for section in sections:
         known = {level: section.by_group[level] for level in levels if level in section.by_group}
-        if len(known) > 1:
-            low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
-            part = f"{style.short(section.path)} {seconds(known[low])} ({style.short(low)})"
-            part += f" to {seconds(known[high])} ({style.short(high)})"
-        else:
-            part = f"{style.short(section.path)} {seconds(section.per_call or 0.0)}"
+        part = f"{style.short(section.path)} {span(style, known, section.per_call or 0.0)}"
         if len(out) + len(joint) + len(part) >= LONGEST:
             break
         out += joint + part

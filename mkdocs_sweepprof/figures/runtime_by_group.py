@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from mkdocs_sweepprof.analysis.results import Analysis
 
 DOT = 6.5
+SMALL_DOT = 3.4
+MANY = 40
+"""Runs of one level from which dots are small."""
 LANES = 5
+LANES_DENSE = 7
 """Dots of one level above and below each other where they would overlap; further ones at the same place merge."""
 
 
@@ -32,8 +36,9 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
     rows = Rows.of(["all runs" if whole else style.name(level) for level in levels], 158.0, 30.0)
     left = MARGIN + rows.width + GAP + 4
     texts = [style.unit.text(means[level]) for level in levels]
-    numbers = max(width(text, SMALL) for text in texts)
-    right = canvas.width - MARGIN - numbers - GAP * 1.5
+    numbers = 0.0 if whole else max(width(text, SMALL) for text in texts)
+    right = canvas.width - MARGIN - (DOT if whole else numbers + GAP * 1.5)
+    dense = max(len(walls[level]) for level in levels) > MANY
     highest = max((max(walls[level]) for level in levels if walls[level]), default=0.0)
     highest = max(highest, runtime.mean, runtime.median) or 1.0
 
@@ -50,13 +55,17 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
     merged = 0
     for number, (level, middle) in enumerate(zip(levels, middles, strict=True)):
         rows.draw(canvas, number, middle)
-        canvas.line((place(0.0), middle), (place(means[level]), middle), RULE, 0.8)
-        dots, lost = _spread([place(wall) for wall in walls[level]], middle, rows.height)
+        dots, lost = _spread([place(wall) for wall in walls[level]], middle, rows.height, dense)
         merged += lost
-        canvas.marks(dots, BLUE, DOT)
+        if not whole:
+            canvas.line((place(0.0), middle), (place(means[level]), middle), RULE, 0.8)
+        canvas.marks(dots, BLUE, SMALL_DOT if dense else DOT, "disc" if dense else "ring")
+        if whole:
+            continue
         canvas.line((place(means[level]), middle - 9), (place(means[level]), middle + 9), INK, 2.4)
         canvas.text(canvas.width - MARGIN, middle + CAP_HEIGHT * SMALL / 2, texts[number], size=SMALL, anchor="right")
-    canvas.text(canvas.width - MARGIN, top - 3, "mean", size=SMALL, colour=MUTED, anchor="right")
+    if not whole:
+        canvas.text(canvas.width - MARGIN, top - 3, "mean", size=SMALL, colour=MUTED, anchor="right")
     end = axis(canvas, bottom, highest / style.unit.seconds, lambda v: place(v * style.unit.seconds), style.unit.sign)
     count = plural(runtime.count, "run")
     if whole:
@@ -101,10 +110,10 @@ def _reference_names(
     for value, (text, colour) in texts.items():
         long = width(text, SMALL)
         lower = len(texts) > 1 and value == min(texts)
-        if lower and place(value) - long >= MARGIN:
-            canvas.text(place(value) + 3, SMALL, text, size=SMALL, colour=colour, anchor="right")
-        elif place(value) - 3 + long <= limit and not lower:
-            canvas.text(place(value) - 3, SMALL, text, size=SMALL, colour=colour)
+        if lower and place(value) - 3 - long >= MARGIN:
+            canvas.text(place(value) - 3, SMALL, text, size=SMALL, colour=colour, anchor="right")
+        elif place(value) + 3 + long <= limit and not lower:
+            canvas.text(place(value) + 3, SMALL, text, size=SMALL, colour=colour)
         else:
             # No room beside the other name: a line of its own.
             lines = 2
@@ -113,19 +122,20 @@ def _reference_names(
     return SMALL * (1.3 if lines == 1 else 2.55)
 
 
-def _spread(xs: list[float], middle: float, height: float) -> tuple[list[tuple[float, float]], int]:
+def _spread(xs: list[float], middle: float, height: float, dense: bool) -> tuple[list[tuple[float, float]], int]:
     """Dots at their place, moved up or down while they would overlap. Also how many were merged into others."""
-    step = min(DOT * 0.9, (height - DOT) / (LANES - 1))
-    lanes = [0.0, -step, step, -2 * step, 2 * step][:LANES]
-    last = [-1e9] * len(lanes)
+    dot, count = (SMALL_DOT, LANES_DENSE) if dense else (DOT, LANES)
+    step = min(dot * 0.95, (height - dot) / (count - 1))
+    lanes = [step * ((number + 1) // 2) * (1 if number % 2 == 0 else -1) for number in range(count)]
+    last = [-1e9] * count
     dots = []
     lost = 0
     for x in sorted(xs):
-        free = next((number for number, end in enumerate(last) if x - end >= DOT * 0.8), None)
+        free = next((number for number, end in enumerate(last) if x - end >= dot * 0.8), None)
         if free is None:
             # All lanes are taken. Runs that nearly share a place are one dot; others may overlap a little.
-            free = min(range(len(lanes)), key=last.__getitem__)
-            if x - last[free] < DOT * 0.35:
+            free = min(range(count), key=last.__getitem__)
+            if x - last[free] < dot * 0.4:
                 lost += 1
                 continue
         last[free] = x

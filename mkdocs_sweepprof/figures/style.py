@@ -75,6 +75,10 @@ class Style:
         """The name within a sentence."""
         return middle(self.name(key), LONGEST_NAME)
 
+    def last(self, paths: Iterable[str]) -> dict[str, str]:
+        """Sections by the last part of their path, where that tells them apart; a given label goes first."""
+        return {path: clean(self.labels.get(path, name)) for path, name in short_names(paths).items()}
+
     def shown_levels(self, levels: Sequence[str] | None = None, limit: int = MAX_LEVELS) -> tuple[list[str], str]:
         """The levels that get a row, and what the caption adds when some do not."""
         levels = self.levels if levels is None else levels
@@ -137,6 +141,16 @@ def seconds(value: float) -> str:
     if value >= 10:
         return f"{value:.0f}s"
     return "<0.01s" if 0 < value < 0.005 else f"{value:.2f}s"
+
+
+def span(style: Style, known: Mapping[str, float], overall: float) -> str:
+    """Per call, from the fastest level to the slowest; one value where there is no difference to print."""
+    if not known:
+        return seconds(overall)
+    low, high = min(known, key=known.__getitem__), max(known, key=known.__getitem__)
+    if len(known) < 2 or seconds(known[low]) == seconds(known[high]):
+        return seconds(known[high])
+    return f"{seconds(known[low])} ({style.short(low)}) to {seconds(known[high])} ({style.short(high)})"
 
 
 def plural(count: int, word: str) -> str:
