@@ -128,7 +128,10 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
     # --- events ------------------------------------------------------------------------------------------------------
 
     def on_startup(self, *, command: Literal["build", "gh-deploy", "serve"], dirty: bool) -> None:
-        """Having this event keeps the plugin's object over the rebuilds of ``mkdocs serve``."""
+        """Having this event makes MkDocs keep the plugin's object over the rebuilds of ``mkdocs serve``.
+
+        It then keeps it over all configurations loaded in one process: nothing of one build may reach into the next.
+        """
         self._command = command
 
     def on_config(self, config: MkDocsConfig) -> None:
@@ -160,7 +163,7 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
         missing = project.missing_roots(self._options)
         # Said once while the site is served, until the root is there and goes again.
         self._tell([*(m for m in missing if m.text not in self._missing), *self._site.messages])
-        self._missing = {m.text for m in missing}
+        self._missing = {m.text for m in missing} if self._command == "serve" else set()
         self._keep_raw_runs_out(files, config)
         self._add(files, config)
         self._add_to_nav(config)
@@ -218,7 +221,7 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
         """End the watching."""
         if self._watcher is not None:
             self._watcher.stop()
-            self._watcher = None
+        self._watcher = self._command = None
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
