@@ -14,7 +14,8 @@ The ids of the design come first: ``runtime.*``, ``effect.*``, ``section.*``, ``
 ``separator.slow|fast.mean``, ``separator.share``, ``separator.unattributed.share``, ``separator.<path>.share``
 ``double_count.rows|outermost|mean|share``
 ``knob.<id>.keep|calls``, ``knob.<id>.saved.brief``
-``intervals.later.count|range``, ``intervals.between.mean``, ``intervals.before_tail.share`` (and ``.rounded``), ``intervals.runs``,
+``intervals.later.count|range``, ``intervals.between.mean``, ``intervals.runs``,
+``intervals.before_tail.share`` (and ``.rounded``),
 ``tail.slow_excess``, and ``<id>.hours`` for tails that are also printed in hours
 ``cross_check.*``, ``compare.<name>.mean``, ``compare.<name>.saved_share.rounded``,
 ``compare.<name>.<knob>.pooled_bound`` (and ``.rounded``)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mkdocs_sweepprof.analysis.results import Analysis, ComparisonStat
 from mkdocs_sweepprof.figures.theme import CATEGORIES, GREY
-from mkdocs_sweepprof.note.escape import Safe, code, esc
+from mkdocs_sweepprof.note.escape import Safe, code, esc, plain
 from mkdocs_sweepprof.note.facts import MAX_LEVELS, UNATTRIBUTED, Facts, later_intervals, shown_runs
 from mkdocs_sweepprof.note.wording import SHORT_SOURCES, Wording
 
@@ -55,13 +55,9 @@ def table(
     heads: Sequence[Head], rows: Iterable[Sequence[Cell]], caption: Safe | None = None, sortable: bool = False
 ) -> Safe:
     """A table in its scrolling wrapper; the first cell of a row is its heading."""
-    kind = ' class="sweepprof-sortable"' if sortable else ""
-    out = [
-        '<div class="sweepprof-table" tabindex="0" role="region"'
-        + (f' aria-label="{esc(_text(caption))}"' if caption else "")
-        + ">",
-        f"<table{kind}>",
-    ]
+    kind = "sweepprof-data sweepprof-sortable" if sortable else "sweepprof-data"
+    region = f' aria-label="{esc(plain(caption))}"' if caption else ""
+    out = [f'<div class="sweepprof-table" tabindex="0" role="region"{region}>', f'<table class="{kind}">']
     if caption:
         out.append(f"<caption>{caption}</caption>")
     out += ["<thead>", "<tr>"]
@@ -80,12 +76,6 @@ def table(
         out.append("<tr>" + "".join(_cell(c, i == 0, sortable) for i, c in enumerate(row)) + "</tr>")
     out += ["</tbody>", "</table>", "</div>"]
     return S("\n".join(out))
-
-
-def _text(markup: Safe) -> str:
-    from mkdocs_sweepprof.note.escape import plain
-
-    return plain(markup)
 
 
 def _cell(cell: Cell, first: bool, sortable: bool) -> str:
@@ -416,12 +406,11 @@ class Tables:
         whole = sum(max(0.0, size) for _, size, _, _ in parts)
         if whole <= 0:
             return None
-        out = [
-            '<div class="sweepprof-bar" aria-hidden="true" style="display:flex;width:100%;height:1rem;overflow:hidden;border-radius:3px">'
-        ]
+        shape = "display:flex;width:100%;height:1rem;overflow:hidden;border-radius:3px"
+        out = [f'<div class="sweepprof-bar" aria-hidden="true" style="{shape}">']
         for name, size, fact, (fill, style) in parts:
             width = max(0.0, size) / whole * 100
-            title = esc(f"{_text(name)} {self.f.text(fact)}")
+            title = esc(f"{plain(name)} {self.f.text(fact)}")
             out.append(f'<div class="sweepprof-fill-{fill}" style="width:{width:.3f}%;{style}" title="{title}"></div>')
         out += ["</div>", '<p class="sweepprof-legend">']
         for name, _, fact, (fill, style) in parts:

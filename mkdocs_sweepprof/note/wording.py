@@ -25,6 +25,7 @@ from mkdocs_sweepprof.analysis.results import (
 from mkdocs_sweepprof.note.base import Context
 from mkdocs_sweepprof.note.escape import Safe, code, esc, label, target, web_address
 from mkdocs_sweepprof.note.facts import (
+    CLOCK,
     SECONDARY,
     UNATTRIBUTED,
     WALL_SOURCES,
@@ -221,7 +222,8 @@ class Wording:
                 (
                     "Try first",
                     S(
-                        "put sections around what is not profiled ({} of wall time): it may hide more than any change below."
+                        "put sections around what is not profiled ({} of wall time): it may hide more than any "
+                        "change below."
                     ).format(self.ref("sections.unattributed.share")),
                 )
             )
@@ -256,25 +258,22 @@ class Wording:
         ).format(self.ref("threshold.high"), self.knob_action(best), self.ref(f"knob.{best.id}.bound"))
 
     def _skip(self) -> Safe | None:
-        low = sorted((k for k in self.a.knobs if k.leverage == "negligible"), key=lambda k: -k.bound)
-        if low:
-            items = [S("{} ({})").format(self.knob_target(k), self.ref(f"knob.{k.id}.bound")) for k in low]
-            return self.some(items, 3) + S(".")
-        assert self.a.profile is not None
-        stats = {s.path: s for s in self.a.profile.sections}
-        small = [stats[x] for x in self.a.profile.outermost if stats[x].share < SECONDARY]
-        if not small:
-            return None
-        return self.some(
-            [S("{} ({})").format(self.name(s.path), self.ref(f"section.{s.path}.share")) for s in small], 3
-        ) + S(".")
+        """The smallest things, as a plain list: a label may hold an "and" of its own."""
+        low = sorted((k for k in self.a.knobs if k.leverage == "negligible" and k.sections), key=lambda k: -k.bound)
+        items = [S("{} ({})").format(self.knob_target(k), self.ref(f"knob.{k.id}.bound")) for k in low]
+        if not items and self.a.profile is not None:
+            stats = {s.path: s for s in self.a.profile.sections}
+            small = [stats[x] for x in self.a.profile.outermost if stats[x].share < SECONDARY]
+            items = [S("{} ({})").format(self.name(s.path), self._share(s)) for s in small]
+        return S(", ").join(items[:3]) + S(".") if items else None
 
     def _actions_without_profile(self) -> list[tuple[str, Safe]]:
         out = [
             (
                 "Try first",
                 S(
-                    "time the sections of a run in the next sweep ({}), so that training and evaluation can be told apart."
+                    "time the sections of a run in the next sweep ({}), so that training and evaluation can be told "
+                    "apart."
                 ).format(code("profile.json")),
             )
         ]
@@ -312,7 +311,7 @@ class Wording:
         if noise:
             parts.append(noise)
         if a.profile and a.profile.double_count:
-            parts.append(S("the recorded wall looks like a sum of nested rows (see limits)"))
+            parts.append(S('the recorded wall looks like a sum of nested rows (see <a href="#limits">limits</a>)'))
         if a.profile and a.profile.above_wall:
             n = len(a.profile.above_wall)
             parts.append(
@@ -354,7 +353,7 @@ class Wording:
             return S("one run per {}, so run-to-run noise is unknown").format(of)
         if r.min == r.max:
             return S("{} runs per {}{}").format(
-                self.number_ref("repeats.min", r.min), of, ", by seed" if r.seeded else ""
+                self.number_ref("repeats.min", r.min), of, S(", by seed") if r.seeded else ""
             )
         return S("{} to {} runs per {}").format(self.ref("repeats.min"), self.ref("repeats.max"), of)
 
@@ -442,7 +441,8 @@ class Wording:
     def speedups_end(self) -> list[Safe]:
         """What the bounds mean, and what bounds the sweep."""
         text = S(
-            "These are upper bounds from the shares measured here, not timings of changed runs: each says what a change "
+            "These are upper bounds from the shares measured here, not timings of changed runs: each says what a "
+            "change "
             "could save at most if nothing else moves."
         )
         if any(k.overlaps for k in self.a.knobs):
@@ -482,7 +482,7 @@ class Wording:
                 out.append(S("wall sources: {}").format(listing(parts)))
         shown = [self.setting(k, a.settings[k]) for k in a.shown_settings if k in a.settings]
         if shown:
-            shared = "shared " if r.count > 1 else ""
+            shared = S("shared ") if r.count > 1 else S("")
             out.append(S("{}{}: {}").format(shared, plural(len(shown), "setting"), S(", ").join(shown)))
         out += self._slow_fast()
         out += self._endings()
@@ -591,15 +591,15 @@ class Wording:
                 "No field alone accounts for half of the variation in wall time; {} comes closest (η² {})."
             ).format(self.name(top.field), eta)
         if rest:
-            text += S(" For {} it is {}").format(self.name(rest[0].field), self._eta(rest[0]))
+            text += S(" For {} η² is {}").format(self.name(rest[0].field), self._eta(rest[0]))
             if len(rest) > 1:
                 more = [S("{} {}").format(self.name(e.field), self._eta(e)) for e in rest[1:]]
-                text += S(", and for the rest {}").format(self.some(more, LISTED))
+                text += S("; for the others, {}").format(self.some(more, LISTED))
             text += S(".")
         fixed = Counter(e.determined_by for e in found if e.determined_by)
         for by, _ in fixed.most_common():
             inner = [e.field for e in found if e.determined_by == by]
-            text += S(" {} {} fixed by {}, so {} not separate from it.").format(
+            text += S(" {} {} fixed by {}, so {} not to be told from that one’s.").format(
                 self.names(inner),
                 plural(len(inner), "is", "are"),
                 self.name(str(by)),
@@ -608,7 +608,8 @@ class Wording:
         chance = [e for e in found if e.omega_squared is not None and e.omega_squared <= 0]
         if chance:
             text += S(
-                " ω², which allows for the number of levels, is not above zero for {}: no effect beyond chance can be seen there."
+                " ω², which allows for the number of levels, is not above zero for {}: no effect beyond chance can "
+                "be seen there."
             ).format(self.names(e.field for e in chance))
         undefined = self._undefined()
         return text + S(" {}").format(undefined) if undefined else text
@@ -718,23 +719,18 @@ class Wording:
         if x.slow_excess_in_tail is not None and "tail.slow_excess" in self.f:
             share = self.ref("tail.slow_excess")
             if x.slow_excess_in_tail > MAJORITY:
-                out.append(
-                    S(
-                        "Slow runs are slow at the end: {} of what the slower half takes longer lies in the final tail."
-                    ).format(share)
-                )
+                text = S("Slow runs are slow at the end: {} of the slower half’s extra time lies in the final tail.")
+                out.append(text.format(share))
             elif x.slow_excess_in_tail > 0:
-                out.append(
-                    S(
-                        "Slow runs are slow throughout, not only at the end: {} of what the slower half takes longer lies in "
-                        "the final tail, the rest before the last epoch end."
-                    ).format(share)
+                text = S(
+                    "Slow runs are slow throughout, not only at the end: {} of the slower half’s extra time lies in "
+                    "the "
+                    "final tail, the rest before the last epoch end."
                 )
+                out.append(text.format(share))
             else:
                 out.append(
-                    S(
-                        "Slow runs are slow before the last epoch end; their final tails are no longer than those of fast runs."
-                    )
+                    S("Slow runs are slow before the last epoch end; their final tails are no longer than the others’.")
                 )
         tails = sorted(x.tail_by_group, key=lambda t: -t.mean)
         ranked = [s.level for s in self._ranked_levels()]
@@ -774,7 +770,7 @@ class Wording:
         own.sort(key=lambda s: -s.share)
         top = own[0]
         ties = [s for s in own if self._share_text(s) == self._share_text(top)]
-        mean = "Averaged over runs, " if self.runs > 1 else "In this run, "
+        mean = S("Averaged over runs, ") if self.runs > 1 else S("In this run, ")
         if len(ties) > 1:
             text = S("{}{} tie as the largest sections with {} of wall time each.").format(
                 mean, self.names(s.path for s in ties), self._share(top)
@@ -795,7 +791,7 @@ class Wording:
         named = [s for s in rest if s.share >= SECONDARY]
         if named:
             items = [S("{} {}").format(self.name(s.path), self._share(s)) for s in named]
-            text += S(" {} next: {}.").format(plural(len(named), "Comes", "Come"), self.some(items, 8))
+            text += S(" Then {} {}.").format(plural(len(named), "comes", "come"), self.some(items, 8))
         small = [s for s in rest if s.share < SECONDARY]
         if small:
             items = [S("{} {}").format(self.name(s.path), self._share(s)) for s in small]
@@ -850,9 +846,11 @@ class Wording:
                     )
                 )
             else:
-                digits = " single-digit seconds" if s.by_group[high] < 10 and s.by_group[low] >= 1 else ""
+                digits = S(" single-digit seconds") if s.by_group[high] < 10 and s.by_group[low] >= 1 else None
                 parts.append(
-                    S("{} stays in{}, {} to {}").format(name, digits, self._call(s.path, low), self._call(s.path, high))
+                    S("{} stays in{} ({} to {})").format(
+                        name, digits, self._call(s.path, low), self._call(s.path, high)
+                    )
                     if digits
                     else S("{} takes from {} to {}").format(name, self._call(s.path, low), self._call(s.path, high))
                 )
@@ -863,7 +861,7 @@ class Wording:
             if self.a.group and any(s.by_group for s in children)
             else S("")
         )
-        every = [g for g in children[0].by_group_share]
+        every = list(children[0].by_group_share)
         lead = S("Inside one call of {}{}, {}.").format(self.name(p.dominant), group, listing(parts))
         parent = stats[p.dominant]
         if len(every) > 1 and all(
@@ -885,31 +883,27 @@ class Wording:
 
     def _split(self, x: Intervals) -> Safe | None:
         if x.tail_mean is None or x.before_tail_share is None:
-            return (
-                S("The log marks no epoch end, so the time before it and the final tail cannot be told apart.")
-                if x.stats
-                else None
-            )
-        text = (
-            S(
-                "Before the last epoch end lie {} on average; the final tail after it takes {} ({}), {} of wall time."
-            ).format(
-                self.ref("intervals.before_tail.mean.hours"),
-                self.ref("tail.mean.hours"),
-                self.ref("tail.mean"),
-                self.ref("tail.share"),
-            )
-            if self.f.unit == "h"
-            else S(
-                "Before the last epoch end lie {} on average; the final tail after it takes {}, {} of wall time."
-            ).format(self.ref("intervals.before_tail.mean"), self.ref("tail.mean"), self.ref("tail.share"))
+            if not x.stats:
+                return None
+            return S("The log marks no epoch end, so the time before it and the final tail cannot be told apart.")
+        hours = self.f.unit == "h"
+        mean = S("On average, ") if x.runs > 1 else S("")
+        before = self.ref("intervals.before_tail.mean.hours" if hours else "intervals.before_tail.mean")
+        tail = self.ref("tail.mean")
+        if hours:
+            tail = S("{} ({})").format(self.ref("tail.mean.hours"), tail)
+        text = S("{}{} lie before the last epoch end and {} after it, in the final tail: {} of wall time.").format(
+            mean, before, tail, self.ref("tail.share")
         )
         if x.before_tail_share > MAJORITY:
             text += S(
-                " So about {} of wall time is spent before it, in the stretches between markers, and the bulk is not in finishing up."
+                " So the bulk of a run, about {}, is not spent on finishing up but in the stretches between markers "
+                "before that."
             ).format(self.ref("intervals.before_tail.share.rounded"))
+        elif x.before_tail_share < MAJORITY:
+            text += S(" So most of a run is spent after its last epoch.")
         if x.tail_max is not None and x.runs > 1:
-            text += S(" In the slowest case the tail reaches {}.").format(self.ref("tail.max"))
+            text += S(" The longest tail takes {}.").format(self.ref("tail.max"))
         return text
 
     def _longest(self, x: Intervals) -> Safe | None:
@@ -917,7 +911,7 @@ class Wording:
             return S("The runs’ markers differ too much to compare intervals one by one.")
         best = max(x.stats, key=lambda s: s.longest_in)
         ties = [s for s in x.stats if s.longest_in == best.longest_in]
-        opening = " the opening," if best is x.stats[0] else ""
+        opening = S(" the opening,") if best is x.stats[0] else S("")
         base = f"intervals.{best.key}"
         if best.longest_in == 0:
             text = S("")
@@ -952,20 +946,21 @@ class Wording:
         c = self.a.cross_check
         if c is None:
             return None
+        who = S("{} runs have").format(self.ref("cross_check.runs")) if c.runs > 1 else S("One run has")
         text = S(
-            "{} {} both a profile and an event log. The outermost sections cover {} of the event-log wall ({} of {} on average)"
+            "{} both a profile and an event log. The outermost sections cover {} of the time from {} to {} ({} of "
+            "{}{})."
         ).format(
-            S("This run has")
-            if self.runs == 1
-            else S("In {} {},").format(self.ref("cross_check.runs"), plural(c.runs, "run")),
-            S("") if self.runs == 1 else S("there are"),
+            who,
             self.ref("cross_check.covered"),
+            code("run_start"),
+            code("run_end"),
             self.ref("cross_check.outermost.mean"),
             self.ref("cross_check.event_wall.mean"),
+            S(" on average") if c.runs > 1 else "",
         )
-        text += S(".")
         if c.wall_gap is not None:
-            if c.wall_gap <= 0.01:
+            if c.wall_gap <= CLOCK:
                 text += S(
                     " The profile’s own wall and the event log’s differ by {} at most: the two clocks agree."
                 ).format(self.ref("cross_check.wall_gap"))
@@ -993,9 +988,9 @@ class Wording:
         if self.f.text(f"{base}.this_mean") == self.f.text(f"{base}.mean"):
             text += S(" They print alike.")
         elif c.delta < 0:
-            text += S(" The difference of the means is {}, or {} less: {} of the other’s mean is saved.").format(
-                self.ref(f"{base}.delta"), self.ref(f"{base}.ratio"), self.ref(f"{base}.saved_share")
-            )
+            text += S(
+                " The difference of the means is {}; the other takes {} as long, so {} of its mean is saved here."
+            ).format(self.ref(f"{base}.delta"), self.ref(f"{base}.ratio"), self.ref(f"{base}.saved_share"))
         else:
             text += S(" The difference of the means is {}: runs take {} as long here.").format(
                 self.ref(f"{base}.delta"), self.ref(f"{base}.slower")
@@ -1018,38 +1013,35 @@ class Wording:
 
     def _changes(self, c: ComparisonStat) -> Safe | None:
         knobs = [x for x in c.changes if x.knob is not None]
+        changed = self.some([self._change(x) for x in c.changes])
         if not c.changes:
             return S("No shared setting changed between the two.")
-        if not knobs:
-            return (
-                S(
-                    "{} changed between the two: {}. None of them is a change that the other note puts a bound on."
-                ).format(
-                    plural(len(c.changes), "One setting", "Settings"), self.some([self._change(x) for x in c.changes])
-                )
-                if len(c.changes) > 1
-                else S("One setting changed between the two: {}. The other note puts no bound on it.").format(
-                    self._change(c.changes[0])
-                )
-            )
         if c.delta >= 0:
-            return S("Changed between the two: {}. Nothing was saved that {} could explain.").format(
-                self.some([self._change(x) for x in c.changes]), "they" if len(c.changes) > 1 else "it"
+            return S("Changed between the two: {}. No time was saved that {} could explain.").format(
+                changed, plural(len(c.changes), "this", "these")
+            )
+        if not knobs:
+            if len(c.changes) == 1:
+                return S("One setting changed between the two: {}. The other note puts no bound on it.").format(changed)
+            return S("Settings changed between the two: {}. The other note puts a bound on none of them.").format(
+                changed
             )
         sentences = [self._explains(c, x) for x in knobs]
         rest = [x for x in c.changes if x.knob is None]
         if rest:
-            sentences.append(
-                S("Also changed, with no bound there: {}.").format(self.some([self._change(x) for x in rest]))
-            )
-        elif len(c.changes) == 1:
-            sentences.append(
-                S(
-                    "No other shared setting changed, so something else must have: the two walls may not measure the same thing."
+            also = self.some([self._change(x) for x in rest])
+            sentences.append(S("Also changed, with no bound there: {}.").format(also))
+        elif all(x.verdict == "cannot explain alone" for x in knobs):
+            if c.caveats:
+                sentences.append(
+                    S(
+                        "No other shared setting changed, so the rest of the gap has another cause; see what else differs below."
+                    )
                 )
-                if knobs[0].verdict == "cannot explain alone"
-                else S("No other shared setting changed.")
-            )
+            else:
+                sentences.append(
+                    S("No other shared setting changed, so the rest of the gap has a cause that no config records.")
+                )
         return S(" ").join(sentences)
 
     def _change(self, x: SettingChange) -> Safe:
@@ -1059,15 +1051,15 @@ class Wording:
         base = f"compare.{c.other}"
         saved = self.ref(f"{base}.saved_share.rounded")
         bound = self.ref(f"{base}.{x.knob}.pooled_bound.rounded")
-        both = S("{} and {}").format(self.setting(x.name, x.other), self.setting(x.name, x.this))
         if x.verdict == "cannot explain alone":
             return S(
-                "{} changed (there {}, here {}), but it cannot explain a saving of {} alone: its bound in the other note, "
+                "{} changed (there {}, here {}), but it cannot explain a saving of {} alone: its bound in the other "
+                "note, "
                 "pooled over all wall time there, is {}."
             ).format(self.name(x.name), self.setting(x.name, x.other), self.setting(x.name, x.this), saved, bound)
-        _ = both
         return S(
-            "{} changed (there {}, here {}), and it can explain the saving of {}: its bound in the other note, pooled over "
+            "{} changed (there {}, here {}), and it can explain the saving of {}: its bound in the other note, "
+            "pooled over "
             "all wall time there, is {}. That it does is not shown."
         ).format(self.name(x.name), self.setting(x.name, x.other), self.setting(x.name, x.this), saved, bound)
 
@@ -1122,11 +1114,13 @@ class Wording:
         a, out = self.a, []
         p, x = a.profile, a.intervals
         if self.runs and (p is None or not p.sections):
-            within = " within each interval" if x else ""
+            within = S(" within each interval") if x else S("")
             out.append(
                 S(
-                    "There is no section profile, so this note cannot say whether training, evaluation or output writing "
-                    "dominates{}, and it has no bounds for speed-ups. To get them, time the sections of each run ({}) in the "
+                    "There is no section profile, so this note cannot say whether training, evaluation or output "
+                    "writing "
+                    "dominates{}, and it has no bounds for speed-ups. To get them, time the sections of each run "
+                    "({}) in the "
                     "next sweep."
                 ).format(within, code("profile.json"))
             )
@@ -1150,20 +1144,23 @@ class Wording:
         if self.runs > 1 and r.configurations > 1 and r.max == 1:
             out.append(
                 S(
-                    "Each configuration ran once, so run-to-run noise is unknown: a difference between two cells may be "
+                    "Each configuration ran once, so run-to-run noise is unknown: a difference between two cells "
+                    "may be "
                     "chance. Repeat some of them (with another seed, say)."
                 )
             )
         if self.runs > 1 and not a.factors:
             out.append(
                 S(
-                    "No config field varies between the runs, so there is nothing that runtime could be seen to depend on."
+                    "No config field varies between the runs, so there is nothing that runtime could be seen to "
+                    "depend on."
                 )
             )
         elif self.runs > 1 and a.group is None:
             out.append(
                 S(
-                    "No field sorts the runs into groups of two or more, so nothing is compared by group. {} can name one ({})."
+                    "No field sorts the runs into groups of two or more, so nothing is compared by group. {} can "
+                    "name one ({})."
                 ).format(code("collection.yml"), code("group"))
             )
         elif self.runs == 1:
@@ -1211,7 +1208,8 @@ class Wording:
         if p.unattributed > UNATTRIBUTED:
             out.append(
                 S(
-                    "{} of wall time lies in no section. To learn what it is, put sections around what runs outside them now."
+                    "{} of wall time lies in no section. To learn what it is, put sections around what runs outside "
+                    "them now."
                 ).format(self.ref("sections.unattributed.share"))
             )
         if p.above_wall:
@@ -1222,7 +1220,8 @@ class Wording:
             ]
             out.append(
                 S(
-                    "The outermost sections of {} {} add up to more than the wall: {}. Some may run in parallel, or the wall is too short."
+                    "The outermost sections of {} {} add up to more than the wall: {}. Some may run in parallel, or "
+                    "the wall is too short."
                 ).format(self.ref("sections.above_wall.runs"), plural(n, "run"), self.some(named, LISTED_RUNS))
             )
         if p.overlapping:
@@ -1239,8 +1238,10 @@ class Wording:
         """The warning that the recorded wall may have been summed from nested rows."""
         assert p.double_count is not None
         return S(
-            "<strong>The recorded wall may itself be a sum of nested rows.</strong> All rows together, nested ones included, "
-            "come to {} of it, while the outermost sections, which hold the nested ones, come to only {}. If the wall was "
+            "<strong>The recorded wall may itself be a sum of nested rows.</strong> All rows together, nested ones "
+            "included, "
+            "come to {} of it, while the outermost sections, which hold the nested ones, come to only {}. If the "
+            "wall was "
             "added up that way, the mean would be {} instead of {}, and {} would take {} of it. A wall from a clock "
             "({} and {}, or a timer around the run) settles it."
         ).format(
@@ -1260,14 +1261,16 @@ class Wording:
             n = a.wall_sources["sections"]
             out.append(
                 S(
-                    "The wall of {} {} the sum of outermost sections, which is no clock: time outside the sections does not show."
+                    "The wall of {} {} the sum of outermost sections, which is no clock: time outside the sections "
+                    "does not show."
                 ).format(self.ref("wall_source.sections.runs"), plural(n, "run is", "runs is"))
             )
         if "activity" in a.wall_sources:
             n = a.wall_sources["activity"]
             out.append(
                 S(
-                    "The wall of {} {} from first to last activity, as no end is recorded; what came before and after is not in it."
+                    "The wall of {} {} from first to last activity, as no end is recorded; what came before and "
+                    "after is not in it."
                 ).format(self.ref("wall_source.activity.runs"), plural(n, "run goes", "runs goes"))
             )
         if len(a.wall_sources) > 1:
