@@ -38,6 +38,7 @@ _REPORT_HEAD = re.compile(r"^\s*(?:([A-Z_ ]+?)\s+)?Profiler Report\s*$", re.MULT
 _EVENT_FILE = re.compile(r"^events\.out\.tfevents\.\d+\.(.+\.\d+)\.\d+(?:\.v2)?$")
 _VERSION = re.compile(r"^version_\d+$")
 _DEFAULT_TAGS = frozenset({"", "perf_logs", "profile", "profiler", "profiler_report", "simple_profiler"})
+_ONCE_A_STAGE = (".setup", ".teardown", ".configure_callbacks")
 _STAGES = ("fit", "validate", "test", "predict")
 
 
@@ -460,15 +461,18 @@ def _continues(later: _Report, earlier: _Report) -> bool:
     if (later.total is None) != (earlier.total is None) or (later.total or 0.0) < (earlier.total or 0.0):
         return False
     now = {r.action: r for r in later.rows}
-    same = 0
+    once: list[bool] = []
+    untouched = 0
     for row in earlier.rows:
         found = now.get(row.action)
         # Five significant digits are printed.
         if found is None or found.count < row.count or found.seconds < row.seconds * (1 - 1e-4) - 1e-4:
             return False
-        same += found.count == row.count and abs(found.seconds - row.seconds) <= 1e-4 * row.seconds
-    # Two trainers of the same stages could pass by chance; one profiler leaves the other stage's rows untouched.
-    return same > 0
+        if row.action.endswith(_ONCE_A_STAGE):
+            once.append(found.count > row.count)
+        untouched += found.count == row.count and abs(found.seconds - row.seconds) <= 1e-4 * row.seconds
+    # What is called once a stage was called again; where no such row is, the other stage's rows are untouched.
+    return all(once) if once else untouched > 0
 
 
 # --- nesting ---------------------------------------------------------------------------------------------------------
