@@ -17,9 +17,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mkdocs_sweepprof.readers.base import Reading, Run, Scalar, Section, Source, Status
+from mkdocs_sweepprof.readers.base import Reading, Run, Section, Source, Status
 from mkdocs_sweepprof.readers.complaints import Complaints
-from mkdocs_sweepprof.readers.native import STATUS_WORDS, Log, Row, assemble, event_row, section_row
+from mkdocs_sweepprof.readers.native import STATUS_WORDS, Log, Row, assemble, event_row, no_nan, section_row
 from mkdocs_sweepprof.readers.tree import Tree, decode
 from mkdocs_sweepprof.readers.values import LATEST, finite, flatten, guess, parse_time
 
@@ -401,10 +401,6 @@ def _plain(value: Any) -> Any:
     return guess(value) if isinstance(value, str) else value
 
 
-def _no_nan(value: Scalar) -> Scalar:
-    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _runs(table: _Table | None, files: tuple[str, ...], complaints: Complaints) -> dict[str, Run]:
     runs: dict[str, Run] = {}
     if table is None:
@@ -428,7 +424,7 @@ def _runs(table: _Table | None, files: tuple[str, ...], complaints: Complaints) 
         run = runs[name] = Run(name, "tables", files=files)
         _clock(run, row, table.path, at, line, complaints)
         fields = {k: _plain(v) for k, v in row.items() if k not in RUN_COLUMNS}
-        run.config = {k: _no_nan(v) for k, v in flatten(fields).items()}
+        run.config = {k: no_nan(v) for k, v in flatten(fields).items()}
     return runs
 
 

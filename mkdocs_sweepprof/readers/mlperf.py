@@ -14,7 +14,7 @@ from typing import Any
 
 from mkdocs_sweepprof.readers.base import Event, Reading, Run, Scalar, Source, Status
 from mkdocs_sweepprof.readers.complaints import Complaints
-from mkdocs_sweepprof.readers.native import sections_of
+from mkdocs_sweepprof.readers.native import no_nan, sections_of
 from mkdocs_sweepprof.readers.tree import Tree
 from mkdocs_sweepprof.readers.values import EARLIEST, LATEST, finite, flatten, parse_time
 
@@ -451,7 +451,7 @@ def _config(path: str, rows: list[Row]) -> dict[str, Scalar]:
         kept["system"] = system
     if results and "submission_org" not in kept:
         kept["submission"] = "/".join(folders[:results])
-    return flatten(kept)
+    return {key: no_nan(value) for key, value in flatten(kept).items()}
 
 
 # --- spans ---------------------------------------------------------------------------------------------------------

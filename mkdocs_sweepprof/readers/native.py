@@ -226,10 +226,11 @@ def parse_config(path: str, text: str, complaints: Complaints) -> dict[str, Scal
         )
         return {}
     # NaN equals nothing, itself neither, so as a number it could be no level: kept as text.
-    return {key: _no_nan(value) for key, value in flatten(content).items()}
+    return {key: no_nan(value) for key, value in flatten(content).items()}
 
 
-def _no_nan(value: Scalar) -> Scalar:
+def no_nan(value: Scalar) -> Scalar:
+    """A config value, as text where it is NaN or infinite."""
     return repr(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
