@@ -140,7 +140,8 @@ def _files(tree: Tree, folder: str, found: Iterable[str]) -> set[str]:
     def at(name: str) -> str:
         return f"{folder}/{name}" if folder else name
 
-    files = {at(n) for n in (*_RESULTS, "training_args.json", "config.json") if tree.exists(at(n))}
+    names = (*_RESULTS, "trainer_state.json", "training_args.json", "config.json")
+    files = {at(n) for n in names if tree.exists(at(n))}
     files |= {p for p in found if p.rpartition("/")[0] == folder}
     checkpoints = sorted(
         (s for s in tree.subfolders(folder) if _CHECKPOINT.match(s)), key=lambda s: -int(s.partition("-")[2])
