@@ -56,7 +56,7 @@ FOLDER_NAMED = frozenset({"native", "tables", "hydra", "lightning", "tensorboard
 
 MAX_SIBLINGS = 12
 """Sibling folders looked at for a run that is split over them; a logger makes few."""
-CLOCK_SLACK = 3_600.0
+CLOCK_SLACK = 300.0
 """Seconds that the clocks of two fragments of one run may lie apart."""
 NAIVE_SLACK = 26 * 3_600.0
 """The same where one of the clocks has no known offset."""
@@ -449,6 +449,8 @@ def _complementary(a: _Group, b: _Group) -> bool:
     """Whether two groups can be one run: no kind of file in both, no number that differs, clocks not apart."""
     if _kinds(a) & _kinds(b) or not _kinds(a) | _kinds(b):
         return False
+    if (a.layouts & b.layouts) - FOLDER_NAMED:
+        return False  # a tracker's own ids tell its runs apart, whatever they are called
     ours, theirs = _config(a), _config(b)
     for key in ours.keys() & theirs.keys():
         x, y = ours[key], theirs[key]

@@ -165,6 +165,12 @@ def test_a_name_joins_only_when_it_is_unambiguous() -> None:
     assert len(twice) == 3
 
 
+def test_two_runs_of_one_tracker_with_one_name_stay_two() -> None:
+    """The same sweep tracked twice, into files and into a database: the names agree, the tracker's ids do not."""
+    files = run("mlflow", "mlruns/1/aa", "aa", aliases=("base",), files=("mlruns/1/aa/meta.yaml",))
+    assert len(joined(files, run("mlflow", None, "bb", aliases=("base",), files=("mlflow.db",)))) == 2
+
+
 def test_sections_of_two_profiles_are_never_added() -> None:
     (one,) = joined(
         run("native", "r", sections=[Section("epoch", 2, 8.0), Section("fit/x", 1, 1.0)]),
