@@ -61,6 +61,11 @@ def discover(root: Path, readers: Sequence[Reader]) -> Found:
     return found
 
 
+def single(path: Path, readers: Sequence[Reader]) -> Collection:
+    """A folder taken as one collection, whatever stands in it."""
+    return _collection(path, "", set(), readers)
+
+
 def _marked(tree: Tree) -> set[str]:
     """Folders that are collections by what stands in them."""
     marked: set[str] = set()

@@ -1,0 +1,285 @@
+"""What was read from where: the answer to “why does my note look like this?”, for people and for CI."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mkdocs_sweepprof.collection import Collection, _marked, discover, single
+from mkdocs_sweepprof.project import shown
+from mkdocs_sweepprof.readers import readers
+from mkdocs_sweepprof.readers.base import Problem, Reader, Reading
+from mkdocs_sweepprof.readers.tree import Tree
+from mkdocs_sweepprof.redact import Redactor
+from mkdocs_sweepprof.site import Options
+
+MAX_UNREAD = 10
+"""Unread files that are named one by one."""
+
+
+@dataclass(slots=True)
+class RunReport:
+    """One run: whether it counts, and by which clock."""
+
+    run: str
+    layout: str | None
+    counted: bool
+    left_out: str | None
+    detail: str
+    wall_seconds: float | None
+    wall_source: str | None
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Report:
+    """One collection."""
+
+    collection: str
+    folder: str
+    config: str | None
+    layouts: dict[str, int] = field(default_factory=dict)
+    """Reader → runs."""
+    sources: dict[str, int] = field(default_factory=dict)
+    """Reader → files read."""
+    files: int = 0
+    files_read: int = 0
+    unread: list[str] = field(default_factory=list)
+    runs: list[RunReport] = field(default_factory=list)
+    group: str | None = None
+    group_inferred: bool = False
+    factors: list[str] = field(default_factory=list)
+    problems: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    mentions: list[str] = field(default_factory=list)
+    excluded: list[str] = field(default_factory=list)
+
+    @property
+    def warnings(self) -> int:
+        return sum(1 for p in self.problems if p["severity"] == "warning")
+
+    @property
+    def counted(self) -> int:
+        return sum(1 for r in self.runs if r.counted)
+
+    def left_out(self) -> dict[str, int]:
+        return dict(sorted(Counter(r.left_out for r in self.runs if r.left_out).items()))
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values; ``left_out`` and ``counted`` are counts."""
+        return {**asdict(self), "counted": self.counted, "left_out": self.left_out(), "warnings": self.warnings}
+
+
+@dataclass(slots=True)
+class Checked:
+    """All reports, and what stands outside any collection."""
+
+    reports: list[Report] = field(default_factory=list)
+    unrecognised: list[tuple[str, list[str]]] = field(default_factory=list)
+    """(folder, some of its files): folders in a root in which no reader recognised runs."""
+    missing: list[str] = field(default_factory=list)
+    """Named folders that hold no collection, or do not exist: a message each."""
+
+    @property
+    def warnings(self) -> int:
+        return sum(r.warnings for r in self.reports) + len(self.missing)
+
+
+Progress = Callable[[int, int, str], None]
+
+
+def check(options: Options, paths: Sequence[Path] = (), progress: Progress | None = None) -> Checked:
+    """Read and analyse collections, without store and without writing anything.
+
+    Args:
+        options: roots and masking.
+        paths: collections, folders of collections, or folders inside one; default: all roots.
+        progress: told of each finished collection.
+    """
+    known = readers()
+    out = Checked()
+    found: list[tuple[Collection, str]] = []
+    for path in paths or options.roots:
+        collections, ignored = _collections(path, options.roots, known)
+        for child in ignored:
+            out.unrecognised.append((shown(child, options.base), _some_files(child)))
+        if not collections and not ignored:
+            what = "holds no collection" if path.is_dir() else "is no folder"
+            out.missing.append(
+                f"'{shown(path, options.base)}' {what}. Put a folder of runs into a root "
+                f"({', '.join(shown(r, options.base) for r in options.roots)}), or name another folder."
+            )
+        for collection in collections:
+            if all(collection.path != other.path for other, _ in found):
+                found.append((collection, shown(collection.path, options.base)))
+    redactor = Redactor(options.publish_fields, options.redact)
+    by_name = {reader.name: reader for reader in known}
+    for i, (collection, place) in enumerate(found):
+        if progress:
+            progress(i, len(found), place)
+        out.reports.append(_report(collection, place, by_name, redactor))
+    if progress:
+        progress(len(found), len(found), "")
+    return out
+
+
+def lines(checked: Checked, verbose: bool = False) -> Iterator[str]:
+    """The reports as text. ``verbose``: every run, not only those left out or with problems."""
+    for report in checked.reports:
+        yield from _lines(report, verbose)
+        yield ""
+    for folder, files in checked.unrecognised:
+        yield f"{folder}: no layout recognised. It holds {', '.join(files) or 'no files'}."
+        yield "  A collection holds collection.yml, runs/<run>/, tables (runs.csv with sections.csv or events.csv), or"
+        yield "  a tracker's folder as it is. `sweepprof new` writes a collection.yml for a folder."
+        yield ""
+    yield from checked.missing
+    total = sum(len(r.runs) for r in checked.reports)
+    counted = sum(r.counted for r in checked.reports)
+    yield (
+        f"{_count(len(checked.reports), 'collection')}, {counted} of {_count(total, 'run')} counted, "
+        f"{_count(checked.warnings, 'warning')}."
+    )
+
+
+def _lines(report: Report, verbose: bool) -> Iterator[str]:
+    yield f"{report.folder}" + (f"  ({report.config})" if report.config else "")
+    layouts = ", ".join(f"{n} {name}" for name, n in report.layouts.items()) or "none"
+    yield f"  runs: {report.counted} of {len(report.runs)} counted; by layout: {layouts}"
+    left = report.left_out()
+    if left:
+        yield "  left out: " + ", ".join(f"{n} {reason}" for reason, n in left.items())
+    by_reader = ", ".join(f"{n} by {name}" for name, n in report.sources.items())
+    yield f"  files: {report.files_read} of {report.files} read" + (f" ({by_reader})" if by_reader else "")
+    if report.unread:
+        shown_ = ", ".join(report.unread[:MAX_UNREAD])
+        more = len(report.unread) - MAX_UNREAD
+        yield f"  not read: {shown_}" + (f" and {more} more" if more > 0 else "")
+    clocks = Counter(r.wall_source for r in report.runs if r.wall_source)
+    if clocks:
+        yield "  wall clock: " + ", ".join(f"{name} ({n})" for name, n in sorted(clocks.items()))
+    if report.factors:
+        yield f"  factors: {', '.join(report.factors)}"
+    if report.group:
+        yield f"  group: {report.group}" + (" (inferred)" if report.group_inferred else "")
+    for name in report.excluded:
+        yield f"  excluded: {name}"
+    for text in (*report.mentions, *report.notes):
+        yield f"  note: {text}"
+    for run in report.runs:
+        if run.left_out or verbose:
+            wall = f"{run.wall_seconds:.1f} s by {run.wall_source}" if run.wall_seconds is not None else "no wall"
+            state = f"left out, {run.left_out}" if run.left_out else wall
+            yield f"  run {run.run}: {state}" + (f" ({run.detail})" if run.detail else "")
+    for problem in report.problems:
+        yield f"  {problem['severity'].upper()}: {problem['text']}"
+
+
+def _collections(path: Path, roots: Sequence[Path], known: Sequence[Reader]) -> tuple[list[Collection], list[Path]]:
+    """The collections that a path means, and the folders in it that are none."""
+    if not path.is_dir():
+        return [], []
+    real = Path(os.path.realpath(path))
+    for root in roots:
+        real_root = Path(os.path.realpath(root))
+        if root.is_dir() and real.is_relative_to(real_root):
+            found = discover(root, known)
+            ignored = [root / name for name in found.ignored]
+            if real == real_root:
+                return found.collections, ignored
+            at = [(c, Path(os.path.realpath(c.path))) for c in found.collections]
+            inside = [c for c, place in at if place.is_relative_to(real)]
+            around = [c for c, place in at if real.is_relative_to(place)]
+            # A folder inside a collection means the collection that it is part of.
+            chosen = inside or sorted(around, key=lambda c: -len(c.folder))[:1]
+            return chosen, [i for i in ignored if Path(os.path.realpath(i)).is_relative_to(real)]
+    found = discover(path, known)
+    if not _marked(Tree(path)):
+        # A tracker's folder that was named itself: as one collection, which it becomes when it is dropped into a root.
+        whole = single(path, known)
+        if whole.sources:
+            return [whole], []
+    return found.collections, [path / name for name in found.ignored]
+
+
+def _some_files(folder: Path) -> list[str]:
+    files = Tree(folder).files
+    return [*files[:5], *(["…"] if len(files) > 5 else [])]
+
+
+def _report(collection: Collection, place: str, known: dict[str, Reader], redactor: Redactor) -> Report:
+    from mkdocs_sweepprof import pipeline
+
+    done = pipeline.work(collection, read_all(collection, known, redactor), redactor.reading)
+    read = {f for s in collection.sources for f in s.files}
+    report = Report(collection.name, place, collection.config)
+    sources: Counter[str] = Counter()
+    for source in collection.sources:
+        sources[source.reader] += len(source.files)
+    report.sources = dict(sorted(sources.items()))
+    report.files = len(collection.tree.files)
+    report.files_read = len(read & set(collection.tree.files)) + bool(collection.config)
+    report.unread = [f for f in collection.tree.files if f not in read and f != collection.config]
+    runs = done.tables.runs
+    report.layouts = {str(k): int(v) for k, v in runs["layout"].value_counts().sort_index().items()}
+    by_run: dict[str, list[str]] = {}
+    for problem in done.problems:
+        if problem.run:
+            by_run.setdefault(problem.run, []).append(problem.text())
+    for row in runs.itertuples():
+        wall = float(row.wall_seconds)  # type: ignore[arg-type]
+        report.runs.append(
+            RunReport(
+                str(row.Index),
+                _or_none(row.layout),
+                _or_none(row.left_out) is None,
+                _or_none(row.left_out),
+                str(row.detail or ""),
+                wall if wall == wall else None,
+                _or_none(row.wall_source),
+                by_run.get(str(row.Index), []),
+            )
+        )
+    report.group = done.analysis.group
+    report.group_inferred = done.analysis.group_inferred
+    report.factors = [f.name for f in done.analysis.factors]
+    report.notes = list(done.analysis.reader_notes)
+    report.mentions = list(done.analysis.mentions)
+    report.excluded = list(done.tables.excluded)
+    order = sorted(done.problems, key=lambda p: (p.severity != "warning", p.path, p.line or 0, p.message))
+    report.problems = [_plain(p, f"{place}/") for p in order]
+    return report
+
+
+def read_all(collection: Collection, known: dict[str, Reader], redactor: Redactor) -> list[Reading]:
+    """Every source of a collection, masked; what the tree could not enter as problems."""
+    from mkdocs_sweepprof.build import _read as read_source
+
+    out = [redactor.reading(read_source(known[s.reader], collection, s)) for s in collection.sources]
+    for path, why in collection.tree.skipped:
+        linked = "link" in why
+        problem = Problem(
+            path,
+            f"{why}.",
+            "Nothing below it was read.",
+            kind="link" if linked else "unreadable",
+            severity="info" if linked else "warning",
+        )
+        out.append(Reading([], [problem]))
+    return out
+
+
+def _or_none(value: Any) -> str | None:
+    return str(value) if isinstance(value, str) and value else None
+
+
+def _plain(problem: Problem, prefix: str) -> dict[str, Any]:
+    return {**asdict(problem), "text": problem.text(prefix)}
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -1,0 +1,169 @@
+"""The command ``sweepprof``: options and output. What each command does is in the module of its name."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from mkdocs_sweepprof import __version__, project
+from mkdocs_sweepprof.site import Message
+
+F = TypeVar("F", bound=Callable[..., Any])
+FOLDER = click.Path(path_type=Path)
+
+
+class Usage(click.ClickException):
+    """Something that the caller can put right: printed without a traceback, exit status 2."""
+
+    exit_code = 2
+
+
+def site_options(command: F) -> F:
+    """``-f`` and ``--root``."""
+    command = click.option(
+        "-f",
+        "--config-file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="The site's mkdocs.yml.  [default: ./mkdocs.yml when it is there]",
+    )(command)
+    return click.option(
+        "--root", "roots", multiple=True, help="A folder of collections, instead of the option 'roots'. Repeatable."
+    )(command)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="sweepprof")
+def main() -> None:
+    """Profiling notes for machine-learning sweeps, from the runs themselves."""
+
+
+@main.command()
+@site_options
+@click.option("--out", required=True, type=FOLDER, help="The folder to write into; mostly the docs folder.")
+@click.option("--strict", is_flag=True, help="Exit with 1 when there was a warning.")
+@click.option("-q", "--quiet", is_flag=True, help="Say only what went wrong.")
+def export(config_file: Path | None, roots: Sequence[str], out: Path, strict: bool, quiet: bool) -> None:
+    """Write the notes as plain files, for builders that run no MkDocs plugins.
+
+    The same pages, figures and downloads that the plugin puts into a site, and nav.yml, a fragment for the nav.
+    Only changed files are written; files that export did not make are never touched; those that are not needed any
+    more are removed.
+    """
+    from mkdocs_sweepprof import export as exporting
+    from mkdocs_sweepprof.build import build_site
+
+    with told():
+        site_of = project.read_project(config_file, Path.cwd(), roots)
+        target = project.resolve(Path.cwd(), str(out))
+        exporting.check_target(target, site_of)
+        docs = exporting.hand_written(site_of, target)
+        with bar("Analysing") as progress:
+            site = build_site(site_of.options, docs, progress)
+        messages = [
+            *(Message("warning", text) for text in site_of.warnings),
+            *project.missing_roots(site_of.options),
+            *site.messages,
+        ]
+        for message in messages:
+            if not quiet or message.level == "warning":
+                say(message.level, message.text)
+        done = exporting.export(site, target, site_of.options.roots)
+    for name, why in done.kept:
+        say("info", f"{name}: {why}; it stands, and the exported one is left out.")
+    if not quiet:
+        click.echo(
+            f"{target}: {len(done.written)} written, {len(done.unchanged)} unchanged, {len(done.removed)} removed"
+            + (f", {len(done.kept)} left alone" if done.kept else "")
+        )
+    if strict and any(m.level == "warning" for m in messages):
+        sys.exit(1)
+
+
+@main.command()
+@site_options
+@click.argument("paths", nargs=-1, type=FOLDER)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("-v", "--verbose", is_flag=True, help="Print every run.")
+def check(config_file: Path | None, roots: Sequence[str], paths: Sequence[Path], as_json: bool, verbose: bool) -> None:
+    """Say what is read from where, and what is wrong.
+
+    PATHS are collections, or folders of collections; default: all roots. Writes nothing.
+    Exit status: 0 all is well, 1 there were warnings, 2 wrong usage.
+    """
+    from mkdocs_sweepprof import check as checking
+
+    with told():
+        site_of = project.read_project(config_file, Path.cwd(), roots)
+        for text in site_of.warnings:
+            say("warning", text)
+        with bar("Checking") as progress:
+            done = checking.check(site_of.options, [project.resolve(Path.cwd(), str(p)) for p in paths], progress)
+    if as_json:
+        body = {
+            "version": __version__,
+            "warnings": done.warnings + len(site_of.warnings),
+            "collections": [r.as_json() for r in done.reports],
+            "unrecognised": [{"folder": folder, "files": files} for folder, files in done.unrecognised],
+            "missing": done.missing,
+        }
+        click.echo(json.dumps(body, indent=2))
+    else:
+        for line in checking.lines(done, verbose):
+            click.echo(line)
+    sys.exit(1 if done.warnings or site_of.warnings else 0)
+
+
+def say(level: str, text: str) -> None:
+    """One message, to stderr."""
+    click.echo(f"{level.upper()}: {text}", err=True)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Errors that have a remedy, as messages."""
+    from mkdocs_sweepprof.export import BadTarget
+
+    try:
+        yield
+    except (project.BadOption, project.BadProject, BadTarget) as error:
+        raise Usage(str(error)) from None
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise click.ClickException(
+            f"{where}{error.strerror or error}. Check the permissions and the room on the disk."
+        ) from None
+
+
+@contextmanager
+def bar(label: str) -> Iterator[Callable[[int, int, str], None] | None]:
+    """A progress bar on stderr, at a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    made: list[Any] = []
+
+    def progress(done: int, total: int, what: str) -> None:
+        if not made:
+            made.append(
+                click.progressbar(
+                    length=total, label=label, file=sys.stderr, item_show_func=lambda item: str(item) if item else ""
+                )
+            )
+            made[0].__enter__()
+        made[0].update(done - made[0].pos, what)
+
+    try:
+        yield progress
+    finally:
+        for shown in made:
+            shown.__exit__(None, None, None)
+
+
+if __name__ == "__main__":
+    main()
