@@ -48,7 +48,7 @@ def render(
     facts = Facts(analysis, len(context.problems), len(context.excluded))
     words = Wording(analysis, facts, context)
     tables = Tables(analysis, facts, words)
-    downloads = {**tables_csv, FACTS: facts.as_json()}
+    names = sorted({*tables_csv, FACTS})
 
     def figures(part: str) -> Safe:
         mine = [d for d in drawings if FIGURES.get(d.name, "where") == part]
@@ -67,12 +67,15 @@ def render(
             "link": engine.link,
             "trusted": engine.trusted,
             "commentary": lambda part: engine.trusted(context.commentary.get(part)),
-            "downloads": Safe(", ").join(engine.link(name, f"{context.assets}/{name}") for name in sorted(downloads)),
+            "downloads": Safe(", ").join(engine.link(name, f"{context.assets}/{name}") for name in names),
             "dot": Safe(" · "),
         },
         overrides,
     )
-    return Note(analysis.title, markdown, facts.facts, downloads, _summary(analysis, facts, words, context))
+    summary = _summary(analysis, facts, words, context)
+    # Last, as wording may count things of its own.
+    downloads = {**tables_csv, FACTS: facts.as_json()}
+    return Note(analysis.title, markdown, facts.facts, downloads, summary)
 
 
 def _summary(a: Analysis, facts: Facts, words: Wording, context: Context) -> dict[str, Any]:

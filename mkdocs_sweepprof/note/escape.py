@@ -53,7 +53,7 @@ def esc(value: object) -> Safe:
 @lru_cache(maxsize=8192)
 def _encode(text: str) -> str:
     text = _plain(text)
-    if text.isascii() and text.isalnum() and text.isalpha():
+    if text.isascii() and text.isalpha():
         return text
     text = _ORDINAL.sub("\0", text)
     out = []
@@ -113,10 +113,10 @@ def _title(full: str, shown: str) -> str:
 
 
 @lru_cache(maxsize=8192)
-def code(value: str, limit: int = NAME_LENGTH) -> Safe:
+def code(value: str, limit: int = NAME_LENGTH, stands_for: str = "") -> Safe:
     """A name or setting as inline code; a long one is shortened and stands whole in its ``title``."""
     shown = shorten(value, limit)
-    return Safe(f"<code{_title(value, shown)}>{_encode(shown) or '&#x22;&#x22;'}</code>")
+    return Safe(f"<code{_title(stands_for or value, shown)}>{_encode(shown) or '&#x22;&#x22;'}</code>")
 
 
 @lru_cache(maxsize=8192)

@@ -21,7 +21,7 @@ The ids of the design come first: ``runtime.*``, ``effect.*``, ``section.*``, ``
 ``compare.<name>.<knob>.pooled_bound`` (and ``.rounded``)
 ``run.<id>.wall|reached|elapsed|gap|sessions|clock.<name>``, ``sessions.count``, ``outside.<kind>.mean``
 ``runs.pruned|left_out|excluded``, ``wall_source.<name>.runs``, ``layout.<name>.runs``, ``problems.count``
-``threshold.high|secondary|unattributed|clock``
+``threshold.high|secondary|unattributed|clock``, ``tally.<n>`` (things on the page that are counted from ten up)
 
 A value that is not defined has no fact. Nothing is computed here that says something about the runs: what is added up
 is what the page lumps together when it draws.
@@ -107,6 +107,11 @@ class Facts:
         """The fact as it stands on a page: ``<data value="36936.0" data-fact="runtime.mean">10.26h</data>``."""
         fact = self.facts[id_]
         return mark(fact.id, fact.value, fact.text)
+
+    def tally(self, n: int) -> Safe:
+        """A count of things that the page lists or leaves unnamed, as a fact of its own."""
+        self._count(f"tally.{n}", n, 0, "things on the page")
+        return self.ref(f"tally.{n}")
 
     def as_json(self) -> str:
         """``facts.json``: flat, sorted by id."""
@@ -325,6 +330,9 @@ class Facts:
         self.add(f"{base}.ratio", c.ratio, "ratio", fmt.ratio(c.ratio), n, source)
         self._share(f"{base}.saved_share", c.saved_share, n, source)
         self._share(f"{base}.saved_share.rounded", c.saved_share, n, source, 0)
+        for caveat in c.caveats:
+            if caveat.kind == "count" and caveat.other.isdigit():
+                self._count(f"{base}.count", int(caveat.other), int(caveat.other), "the other note")
         if c.ratio and math.isfinite(c.ratio):
             self.add(f"{base}.slower", 1 / c.ratio, "ratio", fmt.ratio(1 / c.ratio), n, source)
         for change in c.changes:

@@ -208,7 +208,7 @@ class Tables:
         rows = []
         for s in p.sections[:MAX_ROWS]:
             base = f"section.{s.path}"
-            name = self.w.name(s.path)
+            name = self.w.section_within(s.path, s.parent)
             if s.overlapping:
                 name += S(" (parallel)")
             rows.append(

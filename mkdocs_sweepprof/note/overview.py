@@ -62,16 +62,7 @@ def _rows(summaries: Sequence[Mapping[str, Any]]) -> Safe:
     if not summaries:
         return S("")
     dated = any(s.get("date") for s in summaries)
-    heads = [
-        "Sweep",
-        *(["Date"] if dated else []),
-        "Runs",
-        "Mean",
-        "Median",
-        "Wall source",
-        "Verdict",
-        "What to do first",
-    ]
+    heads = ["Sweep", *(["Date"] if dated else []), "Runs", "Mean", "Median", "Wall source", "What it says"]
     right = {"Runs", "Mean", "Median"}
     lines = [
         '<div class="sweepprof-overview"></div>',
@@ -88,8 +79,9 @@ def _rows(summaries: Sequence[Mapping[str, Any]]) -> Safe:
             _number("runtime.mean", s.get("mean_seconds"), s.get("mean")),
             _number("runtime.median", s.get("median_seconds"), s.get("median")),
             esc(s.get("wall_source") or "–"),
-            esc(s.get("verdict") or "–"),
-            S("<strong>{}:</strong> {}").format(s.get("first_lead") or "First", s.get("first_action") or "–"),
+            S("<strong>{}</strong> {}: {}").format(
+                s.get("verdict") or "–", s.get("first_lead") or "First", s.get("first_action") or "–"
+            ),
         ]
         lines.append("| " + " | ".join(cells) + " |")
     return S("\n".join(lines))

@@ -108,6 +108,12 @@ class Wording:
         given = self.c.labels.get(text)
         return label(given, text) if given else code(text)
 
+    def section_within(self, path: str, parent: str | None) -> Safe:
+        """A section's name beside its parent's: what comes after it; the whole path is in the ``title``."""
+        if path in self.c.labels or not parent or not path.startswith(parent + "/"):
+            return self.name(path)
+        return code(path.removeprefix(parent + "/"), stands_for=path)
+
     def names(self, items: Iterable[str], limit: int = LISTED) -> Safe:
         return self.some([self.name(x) for x in items], limit)
 
@@ -119,9 +125,8 @@ class Wording:
         return S("{} and {} more").format(S(", ").join(items[:limit]), self.number(rest))
 
     def number(self, n: int) -> Safe:
-        """A small count of things named beside it; a word, or digits with a mark."""
-        text = word(n)
-        return S(f'<data value="{n}">{text}</data>') if text.isdigit() else esc(text)
+        """A small count of things named beside it; a word, or digits as a fact."""
+        return esc(word(n)) if not word(n).isdigit() else self.f.tally(n)
 
     def setting(self, key: str, value: str) -> Safe:
         """``key=value`` as inline code."""
@@ -565,54 +570,52 @@ class Wording:
         found = [e for e in self.a.effects if e.eta_squared is not None]
         if not found:
             return self._undefined() or None
-        top, rest = found[0], found[1:]
-        eta = self._eta(top)
+        top = found[0]
         ties = [e for e in found if self._eta_text(e) == self._eta_text(top)]
-        if len(ties) > 1 and len(ties) == len(found):
-            text = S("{} account for equal parts of the variation in wall time, each alone (η² {}).").format(
-                self.names(e.field for e in ties), eta
+        if len(ties) > 1:
+            text = S("{} tie: each alone accounts for the same part of the variation in wall time (η² {}).").format(
+                self.names(e.field for e in ties), self._eta(top)
             )
-            rest = []
-        elif len(ties) > 1:
-            text = S("{} tie as the fields that account for most, each alone with η² {}.").format(
-                self.names(e.field for e in ties), eta
-            )
-            rest = [e for e in found if e not in ties]
         elif (top.eta_squared or 0) > MAJORITY:
             text = S("{} alone accounts for most of the variation in wall time (η² {}).").format(
-                self.name(top.field), eta
+                self.name(top.field), self._eta(top)
             )
         elif len(found) == 1:
             text = S("{} accounts for less than half of the variation in wall time (η² {}).").format(
-                self.name(top.field), eta
+                self.name(top.field), self._eta(top)
             )
         else:
             text = S(
                 "No field alone accounts for half of the variation in wall time; {} comes closest (η² {})."
-            ).format(self.name(top.field), eta)
+            ).format(self.name(top.field), self._eta(top))
+        told = {e.field for e in ties}
+        text += self._fixed(top, found, told, "It") if len(ties) == 1 else S("")
+        rest = [e for e in found if e.field not in told]
         if rest:
-            text += S(" For {} η² is {}").format(self.name(rest[0].field), self._eta(rest[0]))
-            if len(rest) > 1:
-                more = [S("{} {}").format(self.name(e.field), self._eta(e)) for e in rest[1:]]
-                text += S("; for the others, {}").format(self.some(more, LISTED))
-            text += S(".")
-        fixed = Counter(e.determined_by for e in found if e.determined_by)
-        for by, _ in fixed.most_common():
-            inner = [e.field for e in found if e.determined_by == by]
-            text += S(" {} {} fixed by {}, so {} not to be told from that one’s.").format(
-                self.names(inner),
-                plural(len(inner), "is", "are"),
-                self.name(str(by)),
-                plural(len(inner), "its effect is", "their effects are"),
-            )
+            text += S(" Next is {} with {}.").format(self.name(rest[0].field), self._eta(rest[0]))
+            told.add(rest[0].field)
+            text += self._fixed(rest[0], found, told, "It")
+            more = [S("{} {}").format(self.name(e.field), self._eta(e)) for e in found if e.field not in told]
+            if more:
+                text += S(" {}: {}.").format(S("The other") if len(more) == 1 else S("The others"), self.some(more))
         chance = [e for e in found if e.omega_squared is not None and e.omega_squared <= 0]
         if chance:
-            text += S(
-                " ω², which allows for the number of levels, is not above zero for {}: no effect beyond chance can "
-                "be seen there."
-            ).format(self.names(e.field for e in chance))
+            text += S(" Allowing for the number of levels (ω²), no effect beyond chance is seen for {}.").format(
+                self.names(e.field for e in chance)
+            )
         undefined = self._undefined()
         return text + S(" {}").format(undefined) if undefined else text
+
+    def _fixed(self, e: Effect, found: Sequence[Effect], told: set[str], it: str) -> Safe:
+        """The fields that ``e`` fixes: theirs is no separate effect. They count as told."""
+        inner = [x for x in found if x.determined_by == e.field and x.field not in told]
+        if not inner:
+            return S("")
+        told |= {x.field for x in inner}
+        listed = self.some([S("{} ({})").format(self.name(x.field), self._eta(x)) for x in inner])
+        return S(" {} also fixes {}, {} not separate from its own.").format(
+            it, listed, plural(len(inner), "whose effect is", "whose effects are")
+        )
 
     def _eta(self, e: Effect) -> Safe:
         return self.ref(f"effect.{e.field}.eta_squared")
@@ -827,8 +830,7 @@ class Wording:
         parts = []
         for s in children[:LISTED]:
             id_ = f"section.{s.path}.per_call.range"
-            tail = label(s.path.rpartition("/")[2], s.path) if s.path not in self.c.labels else self.name(s.path)
-            name = S("<code>{}</code>").format(tail) if s.path not in self.c.labels else tail
+            name = self.section_within(s.path, s.parent)
             if id_ not in self.f:
                 if f"section.{s.path}.per_call" in self.f:
                     parts.append(S("{} takes {}").format(name, self.ref(f"section.{s.path}.per_call")))
@@ -1035,7 +1037,8 @@ class Wording:
             if c.caveats:
                 sentences.append(
                     S(
-                        "No other shared setting changed, so the rest of the gap has another cause; see what else differs below."
+                        "No other shared setting changed, so the rest of the gap has another cause; see what else "
+                        "differs below."
                     )
                 )
             else:
@@ -1065,17 +1068,17 @@ class Wording:
 
     def caveats(self, c: ComparisonStat) -> list[Safe]:
         """Why the two collections are not alike."""
-        return [x for caveat in c.caveats if (x := self._caveat(caveat)) is not None]
+        return [x for caveat in c.caveats if (x := self._caveat(c, caveat)) is not None]
 
-    def _caveat(self, v: Caveat) -> Safe | None:
+    def _caveat(self, c: ComparisonStat, v: Caveat) -> Safe | None:
         if v.kind == "wall_source":
             return S("The wall times come from different sources: {} here, {} there.").format(
                 self._compared(v.this), self._compared(v.other)
             )
         if v.kind == "count":
-            return S(
-                'Means over different numbers of runs: <data value="{}">{}</data> here, <data value="{}">{}</data> there.'
-            ).format(v.this, v.this, v.other, v.other)
+            return S("The means are over different numbers of runs: {} here, {} there.").format(
+                self.ref("runtime.count"), self.ref(f"compare.{c.other}.count")
+            )
         if v.kind == "levels":
             field, _, mine = v.this.partition(": ")
             theirs = v.other.partition(": ")[2]
