@@ -31,6 +31,8 @@ MAX_RECORD_BYTES = 1 << 31
 """A longer record is taken for damage."""
 READ_BYTES = 1 << 16
 """Of a record with an image or a graph only the beginning is read."""
+WHOLE_BYTES = 64 * 1024 * 1024
+"""A larger file is not read into memory."""
 BACKWARD_SLACK = 1.0
 """Seconds that a clock may go back (writers' queues, small corrections) without it being said."""
 
@@ -41,6 +43,8 @@ _ROLES = frozenset(
     {"train", "training", "val", "valid", "validation", "eval", "evaluation", "test", "eval_train", "train_eval"}
 )
 _HEADER = b"brain.Event:"
+_LENGTH = struct.Struct("<Q")
+_WALL = struct.Struct("<d")
 
 
 class TensorBoardReader:
@@ -187,6 +191,9 @@ def _records(stream: BinaryIO, size: int) -> Iterator[bytes]:
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     """(value, next position). IndexError at the end, ValueError when longer than 10 bytes."""
+    value = data[at]
+    if value < 0x80:
+        return value, at + 1
     value = shift = 0
     while True:
         byte = data[at]
@@ -328,9 +335,8 @@ def _read_file(tree: Tree, path: str, budget: int, problems: list[Problem]) -> _
     """Read one event file; None when nothing of it could be read."""
     log = _Log(path)
     try:
-        if path.endswith(".gz"):
-            data = tree.read_bytes(path)
-            _scan(io.BytesIO(data), len(data), log, budget)
+        if path.endswith(".gz") or tree.path(path).stat().st_size <= WHOLE_BYTES:
+            _scan_whole(tree.read_bytes(path), log, budget)
         else:
             with tree.path(path).open("rb") as stream:
                 size = stream.seek(0, io.SEEK_END)
@@ -358,36 +364,55 @@ def _scan(stream: BinaryIO, size: int, log: _Log, budget: int) -> None:
     try:
         for content in records:
             log.records += 1
-            _event(content, log)
+            _event(content, log, 0, len(content))
             if log.records >= budget:
                 return
     except _Cut:
         log.cut = True
 
 
-def _event(content: bytes, log: _Log) -> None:
-    """Take wall time, step and hyperparameters from one event."""
-    if len(content) < 9 or content[0] != 0x09:
+def _scan_whole(data: bytes, log: _Log, budget: int) -> None:
+    """The same from memory, several times faster: one pass, no copies."""
+    position, size = 0, len(data)
+    while position + 12 <= size:
+        length: int = _LENGTH.unpack_from(data, position)[0]
+        start = position + 12
+        position = start + length + 4
+        if length > MAX_RECORD_BYTES or position > size:
+            log.cut = True
+            return
+        log.records += 1
+        _event(data, log, start, start + length)
+        if log.records >= budget:
+            return
+    log.cut = position < size
+
+
+def _event(data: bytes, log: _Log, start: int, stop: int) -> None:
+    """Take wall time, step, epoch and hyperparameters from the event in ``data[start:stop]``."""
+    if stop - start < 9 or data[start] != 0x09:
         return
-    wall: float = struct.unpack_from("<d", content, 1)[0]
+    wall: float = _WALL.unpack_from(data, start + 1)[0]
     if not EARLIEST < wall < LATEST:
         return
-    at, step = 9, 0
-    try:
-        if at < len(content) and content[at] == 0x10:
-            step, at = _varint(content, at + 1)
-            if step >= 1 << 63:
-                step -= 1 << 64
-    except (IndexError, ValueError):
-        return
+    at, step = start + 9, 0
+    if at < stop and data[at] == 0x10:
+        try:
+            step, at = _varint(data, at + 1)
+        except (IndexError, ValueError):
+            return
+        if step >= 1 << 63:
+            step -= 1 << 64
     # Only summaries mark progress: the header, graphs and metadata are written at step 0.
-    progress = at < len(content) and content[at] == 0x2A
-    if progress and b"hparams" in content:
-        progress = not _hparams(content, log)
-    elif progress and b"epoch" in content:
-        epoch = _epoch(content)
-        if epoch is not None:
-            log.epochs[len(log.times)] = epoch
+    progress = at < stop and data[at] == 0x2A
+    if progress:
+        near = min(stop, at + READ_BYTES)
+        if data.find(b"hparams", at, near) >= 0:
+            progress = not _hparams(data[start:stop], log)
+        elif data.find(b"epoch", at, near) >= 0:
+            epoch = _epoch(data[start:stop])
+            if epoch is not None:
+                log.epochs[len(log.times)] = epoch
     log.times.append(wall)
     log.steps.append(step if progress else None)
 
@@ -533,7 +558,9 @@ def _points(stretches: list[list[_Log]]) -> list[Point]:
             own = {s for s in log.steps if s is not None}
             if log.hparams and own <= {0}:
                 continue  # add_hparams repeats the final metrics at step 0
+            last = len(log.times) - 1
             for i, (wall, step) in enumerate(zip(log.times, log.steps, strict=True)):
-                if step is not None:
+                # Of the records of one step the last counts, and those with an epoch.
+                if step is not None and (i in log.epochs or i == last or log.steps[i + 1] != step):
                     points.append(Point(wall, step, log.epochs.get(i)))
     return points

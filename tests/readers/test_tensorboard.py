@@ -226,6 +226,19 @@ def test_long_logs_are_thinned_and_images_are_skipped(tmp_path: Path) -> None:
     assert run.last_activity == T + 29_999
 
 
+@pytest.mark.parametrize("cut", [0, 3, 40])
+def test_large_files_are_streamed_with_the_same_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int
+) -> None:
+    image = record(field(1, T + 0.5) + field(2, 3) + field(5, field(1, field(1, b"img") + field(4, bytes(200_000)))))
+    content = header(T) + image + b"".join(scalar(T + s, s, "loss") for s in range(1, 400))
+    write(tmp_path, f"r/{NAME.format(pid=1, n=0)}", content[: len(content) - cut])
+    whole = one(tmp_path)
+    assert whole.last_activity == T + (399 if not cut else 398)
+    monkeypatch.setattr(tensorboard, "WHOLE_BYTES", 0)
+    assert one(tmp_path) == whole
+
+
 def test_gzip_is_read(tmp_path: Path) -> None:
     raw = header(T) + scalar(T + 4, 1, "loss")
     write(tmp_path, f"r/{NAME.format(pid=1, n=0)}.gz", gzip.compress(raw))
@@ -245,10 +258,10 @@ def test_no_permission_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     tree = Tree(tmp_path)
     (source,) = READER.find(tree)
 
-    def refuse(self: Path, *args: object, **kwargs: object) -> object:
+    def refuse(self: Tree, path: str, limit: int = 0) -> bytes:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(Tree, "read_bytes", refuse)
     reading = READER.read(tree, source)
     assert reading.runs[0].unreadable
     assert "Permission denied" in texts(reading.problems)
