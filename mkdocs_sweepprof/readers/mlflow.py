@@ -353,7 +353,21 @@ def _instant(value: Any, path: str, name: str, complaints: Complaints) -> float 
 
 def _read_metric(tree: Tree, path: str, key: str, raw: Raw, complaints: Complaints) -> None:
     """Lines of ``timestamp value [step …]``."""
+    counts = key in COUNTERS or key in STEP_COUNTERS
     for number, line in tree.lines(path):
+        parts = line.split()
+        if (
+            len(parts) == 3
+            and not counts
+            and len(parts[0]) == 13
+            and parts[0].isdigit()
+            and len(raw.stamps) < MAX_RECORDS
+        ):
+            try:  # nearly every line of nearly every store
+                raw.stamps.append(Stamp(int(parts[0]) / 1000, key, int(parts[2])))
+                continue
+            except ValueError:
+                pass
         if not line.strip("\0 \t"):
             continue
         if len(raw.stamps) >= MAX_RECORDS:
@@ -366,7 +380,6 @@ def _read_metric(tree: Tree, path: str, key: str, raw: Raw, complaints: Complain
                 severity="info",
             )
             return
-        parts = line.split()
         time = parse_time(parts[0]) if len(parts) >= 2 else None
         if time is None or time < EARLIEST:
             complaints.add(
@@ -377,7 +390,7 @@ def _read_metric(tree: Tree, path: str, key: str, raw: Raw, complaints: Complain
             )
             continue
         step = _step(parts[2]) if len(parts) > 2 else None
-        value = finite(parts[1]) if key in COUNTERS or key in STEP_COUNTERS else None
+        value = finite(parts[1]) if counts else None
         raw.metric(key, time, step, value)
 
 

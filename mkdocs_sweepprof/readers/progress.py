@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mkdocs_sweepprof.readers.base import Event
 
@@ -18,8 +18,7 @@ MAX_STEP_MARKERS = 50
 """Steps that mark the progress of a run without epochs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """One logged record: epoch seconds, and the counters as far as they were logged with it."""
 
     time: float

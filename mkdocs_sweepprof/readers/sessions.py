@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 from mkdocs_sweepprof.readers.base import Session
 
@@ -34,8 +34,7 @@ BURST_SECONDS = 1.0
 """What is logged within this time after a pause was logged with it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """One logged record: epoch seconds, name of the metric, its step, its value where that is a counter."""
 
     time: float

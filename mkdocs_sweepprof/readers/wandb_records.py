@@ -297,42 +297,36 @@ def _history(data: bytes, log: Log) -> None:
     step: int | None = None
     found = False
     for number, item in fields(data):
-        if not isinstance(item, bytes):
-            continue
-        if number == 2:
+        if number == 2 and isinstance(item, bytes):
             step = _signed(dict(fields(item)).get(1, 0))
-        if number != 1:
+        if number != 1 or not isinstance(item, bytes) or len(item) < 4:
             continue
-        name: bytes | None = None
-        text = b""
-        for inner, value in fields(item):
-            if inner in (_KEY, _NESTED_KEY) and isinstance(value, bytes):
-                name = value if name is None else b""  # deeper than one key: not one of ours
-                if name not in _WANTED:
-                    break
-            elif inner == _VALUE_JSON and isinstance(value, bytes):
-                text = value
-        if name not in _WANTED or not text:
+        # An item begins with its key (or nested key) and that key's length: most are none of ours.
+        if item[1] < 128 and item[2 : 2 + item[1]] not in _WANTED and item[0] in (0x0A, 0x12):
             continue
-        number_value = _number(text)
-        if number_value is None:
+        path, text = _item(item)
+        value = _finite(text) if len(path) == 1 else None
+        if value is None:
+            continue
+        key = path[0]
+        if key == "_runtime":
+            row.runtime = value
+        elif key == "_timestamp":
+            row.timestamp = value
+        elif key == "epoch":
+            row.epoch = value
+        elif key == "trainer/global_step" or (key == "_step" and row.step is None):
+            row.step = int(value)
+        else:
             continue
         found = True
-        if name == b"_runtime":
-            row.runtime = number_value
-        elif name == b"_timestamp":
-            row.timestamp = number_value
-        elif name == b"epoch":
-            row.epoch = number_value
-        elif name == b"trainer/global_step" or row.step is None:
-            row.step = int(number_value)
     if row.step is None:
         row.step = step
     if found:
         log.rows.append(row)
 
 
-def _number(text: bytes) -> float | None:
+def _finite(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:
