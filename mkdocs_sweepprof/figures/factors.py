@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mkdocs_sweepprof.figures.base import Drawing
 from mkdocs_sweepprof.figures.canvas import BODY, CAP_HEIGHT, MARGIN, SMALL, TITLE, Canvas
 from mkdocs_sweepprof.figures.parts import Rows
-from mkdocs_sweepprof.figures.style import Style, more, row_order
+from mkdocs_sweepprof.figures.style import MAX_LEVELS, Style, more
 from mkdocs_sweepprof.figures.text import fit, width
 from mkdocs_sweepprof.figures.theme import BLUE, GREY, HEAT, INK, MUTED, ON_HEAT, VERMILLION
 
@@ -49,7 +49,7 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
         caption += more(len(effects) - MAX_EFFECTS, "field")
     if cells is not None:
         left, top = (MARGIN + EFFECTS_WIDTH + PANEL_GAP, 0.0) if beside else (MARGIN, bottom + (22.0 if shown else 0.0))
-        heat = _Heat.of(cells)
+        heat = _Heat.of(cells, style)
         bottom = max(bottom, _heatmap(canvas, heat, style, left, top))
         caption += (
             f" {where[1]}mean wall time by {style.short(cells.rows_field)} and {style.short(cells.columns_field)}"
@@ -162,13 +162,11 @@ class _Heat:
     columns: list[str]
 
     @classmethod
-    def of(cls, cells: Cells) -> _Heat:
+    def of(cls, cells: Cells, style: Style) -> _Heat:
         """Rows in the order of the other figures; columns as they are."""
-        means = {
-            row: sum(v for v in values if v is not None) / max(1, sum(v is not None for v in values))
-            for row, values in zip(cells.rows, cells.mean, strict=True)
-        }
-        return cls(cells, row_order(cells.rows, means)[:24], cells.columns[:MAX_COLUMNS])
+        known = [level for level in style.levels if level in cells.rows]
+        rows = [*known, *(row for row in cells.rows if row not in known)]
+        return cls(cells, rows[:MAX_LEVELS], cells.columns[:MAX_COLUMNS])
 
     def value(self, row: str, column: str) -> float | None:
         return self.cells.mean[self.cells.rows.index(row)][self.cells.columns.index(column)]

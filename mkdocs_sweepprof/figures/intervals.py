@@ -33,9 +33,11 @@ class _Row:
 
 def draw(analysis: Analysis, style: Style) -> Drawing | None:
     intervals = analysis.intervals
-    if intervals is None or not intervals.stats:
+    if intervals is None:
         return None
-    rows = _rows(intervals, style)
+    rows = _rows(intervals, style) if intervals.stats else _stretches(intervals)
+    if not rows:
+        return None
     shown = rows
     if len(rows) > MAX_LEVELS:
         ranked = sorted(range(len(rows)), key=lambda i: (rows[i].kind == "", -rows[i].mean))[:MAX_LEVELS]
@@ -73,6 +75,9 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
             )
         y += labels.height
     canvas.line((left, top + 1), (left, y - 1))
+    if not intervals.stats:
+        caption = f"Mean duration, {name}, of the stretches of a run; it has too many intervals to draw each."
+        return canvas.drawing("intervals", y + MARGIN, _stretch_finding(rows, text), caption)
     caption = f"Mean duration of the intervals between markers, {name}, in time order"
     if intervals.by == "position":
         caption += " (by position: their labels differ between runs)"
@@ -99,6 +104,22 @@ def _rows(intervals: Intervals, style: Style) -> list[_Row]:
     if intervals.tail_mean is not None and not any(row.kind == "tail" for row in rows):
         rows.append(_Row("final tail", intervals.tail_mean, None, OCHRE, "tail"))
     return rows
+
+
+def _stretches(intervals: Intervals) -> list[_Row]:
+    """What can be told of a log that has too many intervals: its beginning, the time up to the last epoch end, its
+    end. Nothing, when that would be a single bar."""
+    known = (
+        ("first interval", intervals.opening_mean, VERMILLION, "opening"),
+        ("start → last epoch end", intervals.before_tail_mean, BLUE, ""),
+        ("last epoch end → end", intervals.tail_mean, OCHRE, "tail"),
+    )
+    rows = [_Row(name, mean, None, colour, kind) for name, mean, colour, kind in known if mean is not None]
+    return rows if len(rows) > 1 else []
+
+
+def _stretch_finding(rows: list[_Row], text: Callable[[float], str]) -> str:
+    return "Mean durations: " + ", ".join(f"{row.name} {text(row.mean)}" for row in rows) + "."
 
 
 def _count(row: _Row, intervals: Intervals) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from mkdocs_sweepprof.analysis.results import Analysis
 
 DOT = 6.5
+WHOLE_MARGIN = 24.0
+"""Room for the last axis value where no column of means gives it."""
 SMALL_DOT = 3.4
 MANY = 40
 """Runs of one level from which dots are small."""
@@ -37,7 +39,7 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
     left = MARGIN + rows.width + GAP + 4
     texts = [style.unit.text(means[level]) for level in levels]
     numbers = 0.0 if whole else max(width(text, SMALL) for text in texts)
-    right = canvas.width - MARGIN - (DOT if whole else numbers + GAP * 1.5)
+    right = canvas.width - MARGIN - (WHOLE_MARGIN if whole else numbers + GAP * 1.5)
     dense = max(len(walls[level]) for level in levels) > MANY
     highest = max((max(walls[level]) for level in levels if walls[level]), default=0.0)
     highest = max(highest, runtime.mean, runtime.median) or 1.0
@@ -103,7 +105,7 @@ def _reference_names(
 ) -> float:
     """Names of the two lines, turned away from each other. Returns where the lines begin."""
     texts = {mean: (f"mean {style.unit.text(mean)}", VERMILLION), median: (f"median {style.unit.text(median)}", MUTED)}
-    if mean == median:
+    if style.unit.text(mean) == style.unit.text(median):
         texts = {mean: (f"mean and median {style.unit.text(mean)}", VERMILLION)}
     limit = canvas.width - MARGIN - width("mean", SMALL) - GAP
     lines = 1
@@ -116,9 +118,9 @@ def _reference_names(
             canvas.text(place(value) + 3, SMALL, text, size=SMALL, colour=colour)
         else:
             # No room beside the other name: a line of its own.
-            lines = 2
+            lines = len(texts)
             x = min(max(place(value) - long / 2, MARGIN), limit - long)
-            canvas.text(x, SMALL * 2.25, text, size=SMALL, colour=colour)
+            canvas.text(x, SMALL if lines == 1 else SMALL * 2.25, text, size=SMALL, colour=colour)
     return SMALL * (1.3 if lines == 1 else 2.55)
 
 

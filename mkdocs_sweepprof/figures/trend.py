@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isfinite
-from statistics import median
 
 from mkdocs_sweepprof.figures.base import Drawing
 from mkdocs_sweepprof.figures.canvas import BODY, CAP_HEIGHT, MARGIN, SMALL, Canvas
@@ -22,13 +21,12 @@ def draw(points: Sequence[tuple[str, float, int]]) -> Drawing | None:
     if len(points) < 2:
         return None
     shown = points[:MAX_LEVELS]
-    unit = Unit.of(median(mean for _, mean, _ in points))
     canvas = Canvas()
     rows = Rows.of([title for title, _, _ in shown], 190.0, 28.0)
     left = MARGIN + rows.width + GAP
     counts = [plural(count, "run") for _, _, count in shown]
     side = max(width(text, SMALL) for text in counts)
-    numbers = max(width(unit.text(mean), BODY) for _, mean, _ in shown)
+    numbers = max(width(_text(mean), BODY) for _, mean, _ in shown)
     room = canvas.width - MARGIN - left - numbers - side - GAP * 3
     highest = max(mean for _, mean, _ in shown) or 1.0
     y = 0.0
@@ -38,7 +36,7 @@ def draw(points: Sequence[tuple[str, float, int]]) -> Drawing | None:
         long = mean / highest * room
         if mean > 0:
             canvas.bar(left, at - 8, long, 16, BLUE)
-        canvas.text(left + long + 6, at + CAP_HEIGHT * BODY / 2, unit.text(mean))
+        canvas.text(left + long + 6, at + CAP_HEIGHT * BODY / 2, _text(mean))
         canvas.text(
             canvas.width - MARGIN, at + CAP_HEIGHT * SMALL / 2, counts[number], size=SMALL, colour=MUTED, anchor="right"
         )
@@ -46,8 +44,13 @@ def draw(points: Sequence[tuple[str, float, int]]) -> Drawing | None:
     canvas.line((left, 1), (left, y - 1))
     slow, fast = max(points, key=lambda p: p[1]), min(points, key=lambda p: p[1])
     alt = (
-        f"Mean runtime is highest in {middle(slow[0], SHORT)}, {unit.text(slow[1])} over {plural(slow[2], 'run')}, "
-        f"and lowest in {middle(fast[0], SHORT)}, {unit.text(fast[1])} over {plural(fast[2], 'run')}."
+        f"Mean runtime is highest in {middle(slow[0], SHORT)}, {_text(slow[1])} over {plural(slow[2], 'run')}, "
+        f"and lowest in {middle(fast[0], SHORT)}, {_text(fast[1])} over {plural(fast[2], 'run')}."
     )
-    caption = f"Mean runtime of {len(points)} collections, {unit.name}." + more(len(points) - len(shown), "collection")
+    caption = f"Mean runtime of {len(points)} collections." + more(len(points) - len(shown), "collection")
     return canvas.drawing("trend", y + MARGIN, alt, caption)
+
+
+def _text(mean: float) -> str:
+    """Each collection in the unit that its own note uses."""
+    return Unit.of(mean).text(mean)
