@@ -17,6 +17,7 @@ Rows of runs that are left out stay in ``runs`` and ``sections``; ``counted`` na
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -27,6 +28,7 @@ import pandas as pd
 
 from mkdocs_sweepprof.levels import NOT_SET, level, matches
 from mkdocs_sweepprof.readers.base import Event, Problem, Run, Section
+from mkdocs_sweepprof.readers.join import natural
 
 RUN_START = "run_start"
 RUN_END = "run_end"
@@ -70,7 +72,7 @@ def make(
     ``exclude_*`` are globs. Problems of kind ``duplicate`` that name a run become rows left out as ``duplicate``.
     """
     excluded = sorted(r.id for r in runs if matches(r.id, exclude_runs))
-    kept = sorted((r for r in runs if not matches(r.id, exclude_runs)), key=lambda r: _natural(r.id))
+    kept = sorted((r for r in runs if not matches(r.id, exclude_runs)), key=lambda r: (natural(r.id), r.id))
     found: list[Problem] = []
     run_rows = [_run_row(r, found) for r in kept]
     taken = {row["run"] for row in run_rows}
@@ -164,7 +166,7 @@ def _clocks(run: Run, problems: list[Problem]) -> dict[str, float]:
         clocks["activity"] = run.last_activity - run.first_activity
     outer = [s for s in run.sections if not s.overlapping and nearest_ancestor(s.path, _paths(run.sections)) is None]
     if outer:
-        clocks["sections"] = sum(s.total_seconds for s in outer)
+        clocks["sections"] = math.fsum(s.total_seconds for s in outer)
     good: dict[str, float] = {}
     for name, seconds in clocks.items():
         if seconds is None:
@@ -266,12 +268,14 @@ def _sections(runs: Sequence[Run], frame: pd.DataFrame) -> pd.DataFrame:
         recorded = _paths(run.sections)
         below: dict[str, float] = {}
         parents: dict[str, str | None] = {}
-        for section in run.sections:
+        # In path order, so that sums do not depend on the order in which a recorder wrote its rows.
+        ordered = sorted(run.sections, key=lambda s: s.path)
+        for section in ordered:
             parent = parents[section.path] = nearest_ancestor(section.path, recorded)
             if parent is not None and not section.overlapping:
                 below[parent] = below.get(parent, 0.0) + section.total_seconds
         wall = float(walls[run.id])
-        for section in run.sections:
+        for section in ordered:
             own = section.total_seconds - below.get(section.path, 0.0)
             rows.append(
                 (
@@ -319,8 +323,21 @@ def markers(events: Iterable[Event]) -> list[Event]:
     return [e for e in events if e.event not in ("section_start", "section_end")]
 
 
+def _with_ends(run: Run, points: list[Event]) -> list[Event]:
+    """A tracker's own start and end as markers, where its log has none."""
+    if not points:
+        return points
+    labels = {x for e in points for x in (e.event, e.name)}
+    out = list(points)
+    if run.started_at is not None and RUN_START not in labels and run.started_at <= points[0].time:
+        out.insert(0, Event(run.started_at, RUN_START))
+    if run.ended_at is not None and RUN_END not in labels and run.ended_at >= points[-1].time:
+        out.append(Event(run.ended_at, RUN_END))
+    return out
+
+
 def _run_intervals(run: Run) -> list[tuple[Any, ...]]:
-    points = markers(run.events)
+    points = _with_ends(run, markers(run.events))
     gaps = [(a.ended_at, b.started_at) for a, b in pairwise(run.sessions)]
     last_epoch = max((i for i, e in enumerate(points) if EPOCH_END in (e.event, e.name)), default=None)
     end = max((i for i, e in enumerate(points) if RUN_END in (e.event, e.name)), default=None)
@@ -338,10 +355,3 @@ def _run_intervals(run: Run) -> list[tuple[Any, ...]]:
         tail = has_tail and last_epoch is not None and i >= last_epoch
         rows.append((run.id, position, before.label, after.label, seconds, tail, opening))
     return rows
-
-
-def _natural(text: str) -> list[tuple[int, int, str]]:
-    """Sort key in which run2 comes before run10."""
-    import re
-
-    return [(0, int(p), "") if p.isdigit() and len(p) < 19 else (1, 0, p) for p in re.split(r"(\d+)", text)]

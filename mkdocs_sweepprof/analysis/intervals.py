@@ -57,7 +57,8 @@ def intervals(
 
 
 def _stats(rows: pd.DataFrame, runs: int) -> tuple[list[IntervalStat], Literal["label", "position"]]:
-    keyed = rows.assign(label=[*zip(rows["start"].tolist(), rows["end"].tolist(), strict=True)])
+    labels = pd.Series(list(zip(rows["start"], rows["end"], strict=True)), index=rows.index, dtype=object)
+    keyed = rows.assign(label=labels)
     longest = keyed.loc[keyed.groupby("run")["seconds"].idxmax()]
     having = keyed.groupby("label")["run"].nunique()
     common = having[having * 2 > runs].index

@@ -84,7 +84,7 @@ def _topmost(rows: pd.DataFrame) -> pd.DataFrame:
                 covered = True
                 break
         keep.append(not covered)
-    return rows[keep]
+    return rows[pd.Series(keep, index=rows.index, dtype=bool)]
 
 
 def mark_overlaps(knobs: Sequence[KnobStat]) -> None:
