@@ -23,7 +23,8 @@
     var second = !Number.isNaN(y);
     if (first && second) return sign * (x - y);
     if (first !== second) return first ? -1 : 1;
-    return sign * a.localeCompare(b, undefined, { numeric: true });
+    /* "0.01" and "0.1" collate alike there; plain order parts them, so that both directions mirror each other. */
+    return sign * (a.localeCompare(b, undefined, { numeric: true }) || (a < b ? -1 : a > b ? 1 : 0));
   }
 
   function sort(button) {
