@@ -133,12 +133,14 @@ def _unit(highest: float) -> tuple[Callable[[float], str], str]:
 
 
 def _finding(rows: list[_Row], intervals: Intervals, text: Callable[[float], str]) -> str:
-    wins = [row for row in rows if row.longest_in]
-    if wins:
-        first = max(wins, key=lambda row: (row.longest_in or 0, row.mean))
-        out = f"{first.name} is the longest interval in {first.longest_in}/{intervals.runs} runs"
+    most = max((row.longest_in or 0 for row in rows), default=0)
+    winners = [row for row in rows if row.longest_in == most > 0]
+    if len(winners) == 1:
+        first = winners[0]
+        out = f"{first.name} is the longest interval in {most}/{intervals.runs} runs"
         out += f", {text(first.mean)} on average"
     else:
+        # A tie has no winner: the mean decides what is named.
         first = max(rows, key=lambda row: row.mean)
         out = f"{first.name} is the longest interval on average, {text(first.mean)}"
     others = [row.mean for row in rows if row.kind == "" and row is not first]

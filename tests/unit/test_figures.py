@@ -422,6 +422,13 @@ def test_long_logs_keep_opening_and_tail(boards: dict[str, Board]) -> None:
     assert "longest others of 52 are drawn" in made["intervals"].caption
 
 
+def test_a_tie_has_no_winner() -> None:
+    names, marks = ["s1", "s2", "epoch_end"], ([50.0, 90.0, 100.0], [30.0, 90.0, 110.0])
+    made = by_name(figures.draw(analysis_of([logged(i, marks[i % 2], names, {"m": "ab"[i // 2]}) for i in range(4)])))
+    # The opening is the longest in two runs, s1 -> s2 in the other two, and has the higher mean.
+    assert made["intervals"].alt.startswith("s1 → s2 is the longest interval on average, 50.00s")
+
+
 def test_longest_logs_show_their_stretches(boards: dict[str, Board]) -> None:
     made = by_name(figures.draw(edges()["longest log"]()))
     assert len(boards["intervals"].bars) == 3
