@@ -104,7 +104,7 @@ def check(options: Options, paths: Sequence[Path] = (), progress: Progress | Non
     out = Checked()
     found: list[tuple[Collection, str]] = []
     for path in paths or options.roots:
-        collections, ignored = _collections(path, options.roots, known)
+        collections, ignored = find_collections(path, options.roots, known)
         for child in ignored:
             out.unrecognised.append((shown(child, options.base), _some_files(child)))
         if not collections and not ignored:
@@ -179,7 +179,7 @@ def _lines(report: Report, verbose: bool) -> Iterator[str]:
         yield f"  {problem['severity'].upper()}: {problem['text']}"
 
 
-def _collections(path: Path, roots: Sequence[Path], known: Sequence[Reader]) -> tuple[list[Collection], list[Path]]:
+def find_collections(path: Path, roots: Sequence[Path], known: Sequence[Reader]) -> tuple[list[Collection], list[Path]]:
     """The collections that a path means, and the folders in it that are none."""
     if not path.is_dir():
         return [], []

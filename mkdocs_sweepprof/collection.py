@@ -11,7 +11,8 @@ from mkdocs_sweepprof.readers.tree import Tree
 
 CONFIG_NAMES = ("collection.yml", "collection.yaml")
 TABLES = ("runs", "sections", "events")
-TABLE_ENDINGS = (".csv", ".parquet", ".jsonl")
+TABLE_ENDINGS = (".csv", ".parquet", ".jsonl", ".csv.gz", ".jsonl.gz")
+PACK = "pack.json"
 
 
 @dataclass(slots=True)
@@ -87,8 +88,9 @@ def _holds_runs(tree: Tree, folder: str) -> bool:
     if "runs" in tree.subfolders(folder):
         return bool(tree.below(f"{folder}/runs" if folder else "runs"))
     names = set(tree.names(folder))
-    return any(f"runs{end}" in names for end in TABLE_ENDINGS) and any(
-        f"{table}{end}" in names for table in ("sections", "events") for end in TABLE_ENDINGS
+    runs = any(f"runs{end}" in names for end in TABLE_ENDINGS)
+    return runs and (
+        PACK in names or any(f"{table}{end}" in names for table in ("sections", "events") for end in TABLE_ENDINGS)
     )
 
 

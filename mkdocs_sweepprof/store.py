@@ -16,7 +16,6 @@ No path is stored in the clear.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import json
 import os
@@ -25,14 +24,13 @@ import shutil
 import stat as stats
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mkdocs_sweepprof.readers.base import Event, Problem, Reading, Run, Section, Session
+from mkdocs_sweepprof.readers.base import Reading
+from mkdocs_sweepprof.readers.plain import FORM, Json, reading_from_json, reading_to_json
 
-Json: TypeAlias = Any
-"""Plain JSON values."""
 Payload: TypeAlias = dict[str, Any]
 """Name → bytes (kept as a file) or plain JSON values."""
 
@@ -53,8 +51,6 @@ _TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This directory is made by mkdocs-sweepprof and may be removed at any time.\n"
 )
-_RECORDS: tuple[type[Any], ...] = (Section, Event, Session, Problem, Run, Reading)
-_FIELDS = {record: tuple(f.name for f in dataclasses.fields(record)) for record in _RECORDS}
 _FORM = "1"
 """Raise it when the stored form changes."""
 
@@ -81,7 +77,7 @@ class Store:
         self.folder = folder
         self.trouble: str | None = None
         """Why nothing (more) is written, for one message; None while all is well."""
-        self._generation = combine(version, _FORM, [[r.__name__, *_FIELDS[r]] for r in _RECORDS])[:12]
+        self._generation = combine(version, _FORM, FORM)[:12]
         self._home = folder / self._generation if folder else None
         self._stats: dict[str, list[Any]] = {}
         self._fresh: dict[str, list[Any]] = {}
@@ -373,51 +369,3 @@ def _mark(path: Path) -> list[int] | None:
     except OSError:
         return None
     return [stat.st_mtime_ns, stat.st_size, stat.st_ino]
-
-
-# --- readings as JSON ------------------------------------------------------------------------------------------------
-
-
-def reading_to_json(reading: Reading) -> Json:
-    """A reading as plain values: records become lists of their fields in order, floats keep every digit."""
-    runs = [_run_to_json(run) for run in reading.runs]
-    return [runs, [_flat(p) for p in reading.problems], list(reading.mentions)]
-
-
-def reading_from_json(raw: Json) -> Reading:
-    """The reading that :func:`reading_to_json` was given.
-
-    Raises:
-        TypeError, ValueError, KeyError, IndexError: ``raw`` has another form.
-    """
-    runs, problems, mentions = raw
-    return Reading([_run_from_json(r) for r in runs], [Problem(*p) for p in problems], list(mentions))
-
-
-_NESTED: dict[str, type[Any]] = {"sections": Section, "events": Event, "sessions": Session}
-_TUPLES = frozenset({"aliases", "files", "notes"})
-
-
-def _run_to_json(run: Run) -> list[Json]:
-    out: list[Json] = []
-    for name in _FIELDS[Run]:
-        value = getattr(run, name)
-        if name in _NESTED:
-            value = [_flat(record) for record in value]
-        elif name in _TUPLES:
-            value = list(value)
-        out.append(value)
-    return out
-
-
-def _run_from_json(raw: Sequence[Json]) -> Run:
-    values: dict[str, Any] = dict(zip(_FIELDS[Run], raw, strict=True))
-    for name, record in _NESTED.items():
-        values[name] = [record(*fields) for fields in values[name]]
-    for name in _TUPLES:
-        values[name] = tuple(values[name])
-    return Run(**values)
-
-
-def _flat(record: Any) -> list[Json]:
-    return [getattr(record, name) for name in _FIELDS[type(record)]]

@@ -17,6 +17,7 @@ GROUP = "mkdocs_sweepprof.readers"
 BUILTIN = {
     "native": "mkdocs_sweepprof.readers.native:NativeReader",
     "tables": "mkdocs_sweepprof.readers.flat:TablesReader",
+    "packed": "mkdocs_sweepprof.readers.packed:PackedReader",
     "mlperf": "mkdocs_sweepprof.readers.mlperf:MLPerfReader",
     "mlflow": "mkdocs_sweepprof.readers.mlflow:MLflowReader",
     "wandb": "mkdocs_sweepprof.readers.wandb:WandbReader",

@@ -33,6 +33,9 @@ ENDINGS = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 """In order of preference, where one table is there twice."""
 RUN_COLUMNS = frozenset({"run", "status", "started_at", "ended_at", "wall_seconds"})
 """Columns of ``runs`` that are not fields of the config."""
+PACK = "pack.json"
+"""Beside tables that ``sweepprof pack`` wrote."""
+PACKED_BY = "mkdocs-sweepprof pack"
 MAX_ROWS = 1_000_000
 """Rows of one table; the rest is left aside, and said."""
 MAX_ID = 300
@@ -67,6 +70,8 @@ class TablesReader:
     def find(self, tree: Tree) -> Sequence[Source]:
         """One source when at least one table has the columns that it must have; else none."""
         here = set(tree.names(""))
+        if PACK in here and PACKED_BY.encode() in tree.head(PACK, 256):
+            return []  # read by the packed reader, which restores more
         files: list[str] = []
         fits = False
         for table, needed in TABLES.items():

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from mkdocs_sweepprof import store as module
 from mkdocs_sweepprof.readers.base import Event, Problem, Reading, Run, Section, Session
-from mkdocs_sweepprof.store import Store, combine, digest, reading_from_json, reading_to_json
+from mkdocs_sweepprof.readers.plain import FIELDS, reading_from_json, reading_to_json
+from mkdocs_sweepprof.store import Store, combine, digest
 
 KEY = combine("reader", 1, [["a", "b"]])
 
@@ -98,8 +99,8 @@ def test_infinities_and_nan_come_back() -> None:
 
 def test_every_field_of_the_records_is_stored() -> None:
     # A field added to a record must not be forgotten: the stored form lists them all.
-    assert set(module._FIELDS[Run]) == set(Run.__dataclass_fields__)
-    assert set(module._FIELDS[Problem]) == set(Problem.__dataclass_fields__)
+    assert set(FIELDS[Run]) == set(Run.__dataclass_fields__)
+    assert set(FIELDS[Problem]) == set(Problem.__dataclass_fields__)
 
 
 def test_a_reading_is_remembered_by_another_store(tmp_path: Path) -> None:
