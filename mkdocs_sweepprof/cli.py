@@ -119,6 +119,58 @@ def check(config_file: Path | None, roots: Sequence[str], paths: Sequence[Path],
     sys.exit(1 if done.warnings or site_of.warnings else 0)
 
 
+@main.command()
+@site_options
+@click.argument("path", type=FOLDER)
+@click.option("--pages", is_flag=True, help="Also write stubs of design.md and results.md into the docs.")
+def new(config_file: Path | None, roots: Sequence[str], path: Path, pages: bool) -> None:
+    """Write a commented collection.yml into the data folder PATH.
+
+    Group, settings and candidate knobs are taken from the runs. Nothing that exists is overwritten.
+    """
+    from mkdocs_sweepprof import new as starting
+
+    with told():
+        site_of = project.read_project(config_file, Path.cwd(), roots)
+        done = starting.start(project.resolve(Path.cwd(), str(path)), site_of, pages)
+    for target in done.written:
+        click.echo(f"written: {project.shown(target, Path.cwd())}")
+    for target in done.kept:
+        click.echo(f"exists, left as it is: {project.shown(target, Path.cwd())}")
+    for hint in done.hints:
+        say("info", hint)
+
+
+@main.command()
+@site_options
+@click.argument("source", type=FOLDER)
+@click.argument("dest", type=FOLDER)
+def pack(config_file: Path | None, roots: Sequence[str], source: Path, dest: Path) -> None:
+    """Pack the raw runs in SOURCE into small tables in DEST, ready to commit.
+
+    The tables give the same facts as the raw runs. Secrets are masked. Beside the tables lies pack.json, which says
+    where they come from.
+    """
+    from mkdocs_sweepprof import pack as packing
+
+    here = Path.cwd()
+    with told():
+        site_of = project.read_project(config_file, here, roots)
+        for text in site_of.warnings:
+            say("warning", text)
+        with bar("Packing") as progress:
+            done = packing.pack(
+                project.resolve(here, str(source)), project.resolve(here, str(dest)), site_of.options, progress
+            )
+    for one in done:
+        for problem in one.problems:
+            say(problem.severity, problem.text(f"{project.shown(one.source, here)}/"))
+        click.echo(
+            f"{project.shown(one.target, here)}: {one.runs} run{'' if one.runs == 1 else 's'} from {one.files} files, "
+            f"{one.bytes_before:,} bytes packed to {one.bytes_after:,}"
+        )
+
+
 def say(level: str, text: str) -> None:
     """One message, to stderr."""
     click.echo(f"{level.upper()}: {text}", err=True)
@@ -127,11 +179,9 @@ def say(level: str, text: str) -> None:
 @contextmanager
 def told() -> Iterator[None]:
     """Errors that have a remedy, as messages."""
-    from mkdocs_sweepprof.export import BadTarget
-
     try:
         yield
-    except (project.BadOption, project.BadProject, BadTarget) as error:
+    except project.Refused as error:
         raise Usage(str(error)) from None
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""

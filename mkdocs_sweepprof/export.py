@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from mkdocs_sweepprof import __version__, nav
-from mkdocs_sweepprof.project import Project, inside, shown
+from mkdocs_sweepprof.project import Project, Refused, inside, shown
 from mkdocs_sweepprof.site import OVERVIEW, SCRIPT, STYLE, Site
 from mkdocs_sweepprof.store import digest, write_atomic
 
@@ -25,7 +25,7 @@ NAV = "nav.yml"
 MARKDOWN = (".md", ".markdown", ".mdown", ".mkdn", ".mkd")
 
 
-class BadTarget(ValueError):
+class BadTarget(Refused):
     """A folder that must not be exported into; the message says which to name instead."""
 
 

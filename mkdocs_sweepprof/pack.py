@@ -14,7 +14,7 @@ from typing import Any
 from mkdocs_sweepprof import __version__
 from mkdocs_sweepprof.check import find_collections, read_all
 from mkdocs_sweepprof.collection import Collection
-from mkdocs_sweepprof.project import inside
+from mkdocs_sweepprof.project import Refused, inside
 from mkdocs_sweepprof.readers import readers
 from mkdocs_sweepprof.readers.base import Problem, Reading, Run, Source
 from mkdocs_sweepprof.readers.flat import PACK, PACKED_BY, RUN_COLUMNS, TablesReader
@@ -36,7 +36,7 @@ _EVENTS = ("run", "time", "event", "name", "step", "epoch", "status")
 Progress = Callable[[int, int, str], None]
 
 
-class CannotPackError(ValueError):
+class CannotPackError(Refused):
     """Nothing was packed; the message says why and what to do."""
 
 

@@ -16,7 +16,11 @@ PAGE_NAME = "profiling.md"
 CACHE = ".cache/plugin/sweepprof"
 
 
-class BadOption(ValueError):
+class Refused(ValueError):
+    """Something that cannot be done as asked; the message says why and what to do. Nothing was written."""
+
+
+class BadOption(Refused):
     """An option that cannot work: its name, and a message that says what to do."""
 
     def __init__(self, option: str, message: str) -> None:
@@ -162,7 +166,7 @@ _LISTS = ("roots", "publish_fields", "redact")
 _TEXTS = ("page_name", "cache_dir", "templates", "nav")
 
 
-class BadProject(ValueError):
+class BadProject(Refused):
     """``mkdocs.yml`` cannot be used; the message names the file and what to do."""
 
 
