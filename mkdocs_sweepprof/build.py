@@ -22,7 +22,7 @@ from mkdocs_sweepprof.collection import Collection, discover
 from mkdocs_sweepprof.readers import readers
 from mkdocs_sweepprof.readers.base import Problem, Reader, Reading, Source
 from mkdocs_sweepprof.redact import Redactor
-from mkdocs_sweepprof.site import OVERVIEW, SCRIPT, STYLE, Asset, Entry, Message, Options, Page, Site
+from mkdocs_sweepprof.site import OVERVIEW, SCRIPT, STYLE, Asset, Entry, Message, Options, Page, Quotable, Site
 from mkdocs_sweepprof.store import Store, digest
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int, str], None]
 """Called with (done, total, what) as collections are finished."""
+
+_FORM = 2
+"""Raise it when what is remembered of a note changes its form or its wording within one version."""
 
 _FILE = "file:"
 """Prefix of a remembered page's files among its values."""
@@ -243,6 +246,7 @@ class _Build:
         comparables = [self._meta(o).comparable for o in others]
         key = "note-" + _hash(
             [
+                _FORM,
                 job.content,
                 page,
                 design,
@@ -253,7 +257,7 @@ class _Build:
                 self._templates_key,
             ]
         )
-        made = self.store.get_note(key)
+        made: dict[str, Any] | None = self.store.get_note(key)
         if made is None:
             made = self._write(job, others, page, design, results, compare_links, problems)
             self.store.put_note(key, made)
@@ -262,9 +266,20 @@ class _Build:
         )
         self._add_files(made, assets)
         self.site.entries.append(Entry(made["title"], page, job.collection.folder, design, results))
+        self.site.quotable.append(
+            Quotable(
+                job.collection.name,
+                job.collection.folder,
+                page,
+                assets,
+                made[_FILE + "facts.json"],
+                tuple((name, alt, caption) for name, alt, caption in made["figures"]),
+            )
+        )
         for level, text in made["messages"]:
             self._say(level, text)
-        return made["summary"] | {"page": page, "folder": job.collection.folder, "title": made["title"]}
+        summary: dict[str, Any] = made["summary"]
+        return summary | {"page": page, "folder": job.collection.folder, "title": made["title"]}
 
     def _write(
         self,
@@ -297,12 +312,15 @@ class _Build:
             problems=tuple(every),
             excluded=tuple(done.tables.excluded),
         )
-        made = pipeline.write(done, [_comparable(self._meta(o).comparable) for o in others], context, self._templates)
+        made, drawings = pipeline.write(
+            done, [_comparable(self._meta(o).comparable) for o in others], context, self._templates
+        )
         return {
             "title": made.title,
             "markdown": made.markdown,
             "messages": [list(m) for m in _messages(job, done, every)],
             "summary": made.summary,
+            "figures": [[d.name, d.alt, d.caption] for d in drawings],
             **{_FILE + name: text.encode() for name, text in made.downloads.items()},
         }
 
@@ -364,7 +382,7 @@ class _Build:
 
     def _overview(self, jobs: Sequence[_Job], summaries: Sequence[dict[str, Any]]) -> None:
         key = "overview-" + _hash([__version__, list(summaries), self._templates_key])
-        made = self.store.get_note(key)
+        made: dict[str, Any] | None = self.store.get_note(key)
         if made is None:
             from mkdocs_sweepprof import figures
             from mkdocs_sweepprof.note.overview import render_overview
@@ -402,9 +420,11 @@ class _Build:
     @cached_property
     def _templates_key(self) -> list[tuple[str, str]]:
         """Names and contents of the user's own templates."""
-        found = []
+        found: list[tuple[str, str]] = []
         folder = self.options.templates
-        for path in sorted(folder.rglob("*.j2")) if folder else []:
+        if folder is None:
+            return found
+        for path in sorted(folder.rglob("*.j2")):
             found.append((path.relative_to(folder).as_posix(), digest(path.read_bytes())))
         return found
 

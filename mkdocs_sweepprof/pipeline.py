@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from mkdocs_sweepprof import downloads, figures, note, tables
 from mkdocs_sweepprof.analysis import Analysis, Comparable, analyse, comparison
 from mkdocs_sweepprof.collection import Collection
+from mkdocs_sweepprof.figures.base import Drawing
 from mkdocs_sweepprof.note.base import Context, Note
 from mkdocs_sweepprof.readers.base import Problem, Reading
 from mkdocs_sweepprof.readers.join import join
@@ -123,7 +124,9 @@ def _near(name: str, result: Analysis) -> str:
     return f"Did you mean {near[0]!r}?" if near else "Check the name."
 
 
-def write(done: Work, others: Sequence[Comparable], context: Context, templates: Sequence[str] = ()) -> Note:
+def write(
+    done: Work, others: Sequence[Comparable], context: Context, templates: Sequence[str] = ()
+) -> tuple[Note, list[Drawing]]:
     """Compare, draw and write one note."""
     done.analysis.comparisons = [c for o in others if (c := comparison.compare(done.analysis, o)) is not None]
     drawings = figures.draw(done.analysis, done.config.labels) if done.analysis.runtime.count else []
@@ -131,7 +134,7 @@ def write(done: Work, others: Sequence[Comparable], context: Context, templates:
     for drawing in drawings:
         made.downloads[f"figures/{drawing.name}.svg"] = drawing.svg
         made.downloads[f"figures/{drawing.name}.dark.svg"] = drawing.dark
-    return made
+    return made, drawings
 
 
 def commentary(config: CollectionConfig) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ import posixpath
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
-from urllib.parse import quote
+from urllib.parse import quote as percent_encode
 
 from mkdocs.config import config_options as c
 from mkdocs.config.base import Config, ValidationError
@@ -19,7 +19,7 @@ from mkdocs.structure.nav import Navigation, Section
 from mkdocs.structure.pages import Page
 
 from mkdocs_sweepprof import nav as navs
-from mkdocs_sweepprof import project
+from mkdocs_sweepprof import project, quote
 from mkdocs_sweepprof.site import OVERVIEW, SCRIPT, STYLE, Entry, Message, Options, Site
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
             if prefix and not file.dest_uri.startswith(prefix):
                 file.dest_uri = prefix + file.dest_uri
                 file.abs_dest_path = os.path.normpath(Path(config.site_dir, file.dest_uri))
-                file.url = quote(file.dest_uri)
+                file.url = percent_encode(file.dest_uri)
 
     on_files = CombinedEvent(event_priority(50)(_on_files), event_priority(-110)(_after_files))
 
@@ -200,10 +200,16 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
         _Shelf(nav, files).settle(self._entries, explicit=config.nav is not None, mode=self.config.nav)
 
     @event_priority(100)
-    def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> None:
-        """Our pages hold values from runs, and no macros: the macros plugin must not render them."""
+    def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str | None:
+        """Our pages hold values from runs, and no macros; hand-written pages may quote facts and figures."""
         if page.file.src_uri in self._pages:
             page.meta["render_macros"] = False
+            return None
+        if quote.MARKER not in markdown:
+            return None
+        expanded, messages = quote.expand(markdown, page.file.src_uri, quote.Shelf(self._site.quotable))
+        self._tell(messages)
+        return expanded
 
     def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[..., Any]) -> None:
         """Rebuild when a collection changes: see :mod:`.watch`."""
@@ -331,7 +337,7 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
         if not project.inside(target, repository):
             return None
         docs = os.path.realpath(config.docs_dir)
-        path = quote(os.path.relpath(os.path.realpath(target), docs).replace(os.sep, "/"))
+        path = percent_encode(os.path.relpath(os.path.realpath(target), docs).replace(os.sep, "/"))
         if config.edit_uri_template:
             return path
         edit = config.edit_uri or ""

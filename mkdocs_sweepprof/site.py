@@ -76,6 +76,22 @@ class Entry:
     """Source paths of hand-written pages that exist in the docs."""
 
 
+@dataclass(frozen=True, slots=True)
+class Quotable:
+    """What hand-written pages can quote of one note."""
+
+    name: str
+    folder: str
+    page: str
+    """Source path of the note's page."""
+    assets: str
+    """Source folder of its figures."""
+    facts: bytes
+    """``facts.json``."""
+    figures: tuple[tuple[str, str, str], ...]
+    """(name, alternative text, caption)."""
+
+
 @dataclass(slots=True)
 class Site:
     """Everything to be put into a site."""
@@ -84,6 +100,7 @@ class Site:
     assets: list[Asset] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
+    quotable: list[Quotable] = field(default_factory=list)
     watched: list[Path] = field(default_factory=list)
     """Folders whose change should rebuild the site (roots that exist, resolved)."""
     analysed: int = 0
