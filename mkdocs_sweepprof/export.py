@@ -50,8 +50,9 @@ def check_target(out: Path, project: Project) -> None:
     name = shown(out, options.base)
     docs = shown(project.docs, options.base)
     remedy = f"Export into the docs folder ('{docs}') or into one of its own."
-    if out.exists() and not out.is_dir():
-        raise BadTarget(f"'{name}' is a file. {remedy}")
+    nearest = next((p for p in (out, *out.parents) if p.exists()), out)
+    if not nearest.is_dir():
+        raise BadTarget(f"'{shown(nearest, options.base)}' is a file. {remedy}")
     for root in options.roots:
         if inside(out, root):
             raise BadTarget(f"'{name}' lies in the root '{shown(root, options.base)}', where runs are read. {remedy}")

@@ -162,7 +162,7 @@ def _knobs(found: Analysis) -> list[str]:
         out += _knob(knob)
     out += ["", "# Recorded sections, largest first:"]
     largest = sorted(found.profile.sections, key=lambda s: -s.share) if found.profile is not None else []
-    out += [f"# {100 * s.share:6.2f}%  {_some([s.path])}" for s in largest[:MAX_SECTIONS]]
+    out += [f"# {f'{100 * s.share:.2f}%':<7} {_some([s.path])}" for s in largest[:MAX_SECTIONS]]
     if len(largest) > MAX_SECTIONS:
         out.append(f"# … and {len(largest) - MAX_SECTIONS} more")
     return [*out, ""]
@@ -174,7 +174,7 @@ def _knob(knob: KnobStat) -> list[str]:
         f"{knob.counts[0]} to {knob.counts[-1]}" if len(knob.counts) > 1 else str(knob.counts[0] if knob.counts else 0)
     )
     return [
-        f"#  - id: {_id(knob.id)}",
+        f"#  - id: {_quote(_id(knob.id))}",
         f"#    {name}",
         "#    verb: reduce",
         f"#    sections: {_flow(knob.topmost or knob.sections)}",
