@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -21,12 +22,14 @@ class Demo:
 
     source: Path
     site: Path
+    address: str
+    """Where it is to be served: instant navigation works only at the address that the site was built for."""
     log: str
 
 
-def build(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def build(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """``mkdocs build`` of the site in ``folder``, as a user would call it. Output and errors are in ``stdout``."""
-    environment = {**os.environ, "NO_COLOR": "1", "NO_MKDOCS_2_WARNING": "1", "PYTHONWARNINGS": "default"}
+    environment = {**os.environ, "NO_COLOR": "1", "NO_MKDOCS_2_WARNING": "1", **environment}
     return subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", *arguments],
         cwd=folder,
@@ -46,9 +49,12 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     shutil.copy(REPOSITORY / "mkdocs.yml", source)
     for name in ("docs", "collections"):
         shutil.copytree(REPOSITORY / name, source / name)
-    result = build(source, "--strict")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/"
+    result = build(source, "--strict", SITE_URL=address)
     assert result.returncode == 0, result.stdout
-    return Demo(source, source / "site", result.stdout)
+    return Demo(source, source / "site", address, result.stdout)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

@@ -47,11 +47,12 @@ class _Quiet(SimpleHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def address(demo: Any) -> Iterator[str]:
     """The demo site's address on this machine."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(demo.site)))
+    port = int(demo.address.rstrip("/").rpartition(":")[2])
+    server = ThreadingHTTPServer(("127.0.0.1", port), partial(_Quiet, directory=str(demo.site)))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    yield demo.address
     server.shutdown()
     server.server_close()
     thread.join()
@@ -82,21 +83,25 @@ class Tab:
     wrong: list[str] = field(default_factory=list)
 
     def open(self, path: str) -> Any:
-        """Open a page of the site and wait until its figures, too, have come."""
-        self.page.goto(self.address + path, wait_until="networkidle")
+        """Open a page of the site, its scripts run and its sitemap (for instant navigation) known."""
+        with self.page.expect_response("**/sitemap.xml"):
+            self.page.goto(self.address + path)
         return self.page
 
     def follow(self, path: str) -> Any:
         """Go to a page of the site by a click on a link, as Material's instant navigation does: no page load."""
-        self.page.evaluate("window.__before = true")
-        link = self.page.locator(f"a[href$='{path}'], a[href$='/{path}']").first
-        if not link.count():
-            raise AssertionError(f"no link to {path} on {self.page.url}")
+        self.page.evaluate("window.__before = document.querySelector('article')")
+        link = self.page.locator(f"a[href$='{path}']").first
+        assert link.count(), f"no link to {path} on {self.page.url}"
         link.evaluate("a => a.click()")
         self.page.wait_for_url(f"**/{path}")
-        self.page.wait_for_load_state("networkidle")
-        assert self.page.evaluate("window.__before") is True, "the click loaded a page; instant navigation did not work"
+        self.page.wait_for_function("document.querySelector('article') !== window.__before")
+        assert self.page.evaluate("!!window.__before"), "the click loaded a page; instant navigation did not work"
         return self.page
+
+    def rest(self) -> None:
+        """Wait until no request is under way."""
+        self.page.wait_for_load_state("networkidle")
 
 
 @pytest.fixture
