@@ -48,7 +48,8 @@ class Tree:
             self._names.setdefault(path.rpartition("/")[2], []).append(path)
 
     def _walk(self) -> None:
-        seen = {os.path.realpath(self.root)}
+        home = os.path.realpath(self.root)
+        seen = {_identity(self.root)} if self.root.is_dir() else set()
         stack = [""]
         while stack:
             folder = stack.pop()
@@ -63,21 +64,21 @@ class Tree:
             for entry in entries:
                 rel = f"{folder}/{entry.name}" if folder else entry.name
                 try:
-                    if entry.is_symlink():
-                        real = os.path.realpath(entry.path)
+                    real = os.path.realpath(entry.path) if entry.is_symlink() else None
+                    if real is not None:
                         if not _inside(real, self.boundary):
                             self.skipped.append((rel, "a link that leads out of the collections root is not followed"))
                             continue
                     if entry.is_dir():
                         if entry.name in SKIPPED_FOLDERS or rel in self.exclude:
                             continue
-                        real = os.path.realpath(entry.path)
-                        if entry.is_symlink() and _inside(real, Path(os.path.realpath(self.root))):
-                            # The target stands elsewhere in this same tree (or is a loop): it is listed there.
+                        if real is not None and (_inside(real, Path(home)) or _inside(home, Path(real))):
+                            # The target stands elsewhere in this same tree (it is listed there), or holds the tree.
                             continue
-                        if real in seen:
+                        identity = _identity(entry)
+                        if identity in seen:
                             continue
-                        seen.add(real)
+                        seen.add(identity)
                         subs.append(rel)
                     elif entry.is_file():
                         if len(self._files) >= MAX_FILES:
@@ -203,6 +204,12 @@ def decode(raw: bytes) -> str:
         except UnicodeDecodeError:
             text = raw.decode("latin-1")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _identity(folder: Path | os.DirEntry[str]) -> tuple[int, int]:
+    """What makes two paths one folder, links followed; far cheaper than resolving them."""
+    stat = folder.stat()
+    return stat.st_dev, stat.st_ino
 
 
 def _inside(path: str, folder: Path) -> bool:
