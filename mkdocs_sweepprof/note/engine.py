@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import BaseLoader, ChoiceLoader, Environment, FileSystemLoader, PackageLoader, PrefixLoader, StrictUndefined
 
 from mkdocs_sweepprof.figures.base import Drawing
-from mkdocs_sweepprof.note.escape import Safe, code, esc, label, target, title_text
+from mkdocs_sweepprof.note.escape import Safe, code, esc, for_markdown, label, target, title_text
 
 S = Safe
 
@@ -44,6 +44,7 @@ def environment(overrides: tuple[str, ...] = ()) -> Environment:
         undefined=StrictUndefined,
     )
     found.filters["name"] = lambda text: label(str(text))
+    found.filters["md"] = lambda markup: for_markdown(esc(markup))
     found.filters["code"] = lambda text: code(str(text))
     return found
 
@@ -72,14 +73,15 @@ def front_title(title: str) -> Safe:
 
 def link(text: str, path: str) -> Safe:
     """A Markdown link, which MkDocs rewrites and checks."""
-    return S("[{}]({})").format(text, S(target(path)))
+    return S("[{}]({})").format(for_markdown(esc(text)), S(target(path)))
 
 
 def figure(drawing: Drawing, folder: str) -> Safe:
     """A drawing for both themes, with its caption, as one Markdown paragraph."""
-    base = target(f"{folder}/figures/{drawing.name}")
+    base = S(target(f"{folder}/figures/{drawing.name}"))
+    alt, caption = for_markdown(esc(drawing.alt)), for_markdown(esc(drawing.caption))
     return S('![{}]({}.svg#only-light) ![{}]({}.dark.svg#only-dark)<span class="sweepprof-caption">{}</span>').format(
-        drawing.alt, S(base), drawing.alt, S(base), drawing.caption
+        alt, base, alt, base, caption
     )
 
 

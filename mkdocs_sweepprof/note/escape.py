@@ -3,8 +3,12 @@
 A page passes through more hands than ours: other plugins' Jinja (mkdocs-macros), Markdown with whatever extensions
 the author has on, then the browser. So a value is not escaped for one of them but encoded for all: every character
 that any of them could read as syntax becomes a hexadecimal entity. (Hexadecimal, as ``#95`` could itself be read as an
-issue number by an extension; ``#x5f`` cannot.) What is left bare are letters, digits, single spaces, and the dot, comma
-and hyphen inside words and numbers.
+issue number by an extension; ``#x5f`` cannot.) Left bare are letters, digits, single spaces, what is not ASCII, and
+punctuation where it can only be that: a dot, comma, hyphen, underscore, slash or equals sign inside a word, and the
+like.
+
+Prose and tables are raw HTML blocks, which Markdown leaves alone. The few paragraphs that Markdown does read, as they
+hold links to pages or pictures, go through :func:`for_markdown`, which encodes underscores too.
 """
 
 from __future__ import annotations
@@ -21,8 +25,6 @@ NAME_LENGTH = 72
 """Characters of a name that are shown; the rest is in the ``title`` attribute."""
 TITLE_LENGTH = 2_000
 """Characters of a ``title`` attribute."""
-
-_ORDINAL = re.compile(r"(?<=[0-9])(?=(?:st|nd|rd|th)\b)", re.IGNORECASE)
 
 
 class Safe(Markup):
@@ -55,31 +57,54 @@ def _encode(text: str) -> str:
     text = _plain(text)
     if text.isascii() and text.isalpha():
         return text
-    text = _ORDINAL.sub("\0", text)
     out = []
-    last = len(text) - 1
-    break_ordinal = False
     for i, char in enumerate(text):
-        if char == "\0":
-            break_ordinal = True
-        elif break_ordinal:
-            # "1st" would be raised by pymdownx.smartsymbols.
-            out.append(f"&#x{ord(char):x};")
-            break_ordinal = False
-        elif (
-            char == " "
-            or _is_word(char)
-            or (char in ",-" and 0 < i < last and text[i - 1].isalnum() and text[i + 1].isalnum())
-            or (char == "." and 0 < i < last and text[i - 1].isdigit() and text[i + 1].isdigit())
-        ):
+        bare = char.isalnum() or char == " " or char > "\x7f" or _is_plain(text, i)
+        # "1st" would be raised by pymdownx.smartsymbols.
+        if bare and not (char in _ORDINAL_STARTS and _ORDINAL.match(text, i)):
             out.append(char)
         else:
             out.append(f"&#x{ord(char):x};")
     return "".join(out)
 
 
-def _is_word(char: str) -> bool:
-    return char.isalnum() if char.isascii() else unicodedata.category(char)[0] in "LMN"
+_ORDINAL = re.compile(r"(?<=[0-9])(?:st|nd|rd|th)\b", re.IGNORECASE)
+_ORDINAL_STARTS = "snrtSNRT"
+_SIGN = re.compile(r"\((?:c|r|p|tm)\)", re.IGNORECASE)
+
+
+def _is_plain(text: str, i: int) -> bool:
+    """Whether this ASCII punctuation stands where no reader of Markdown takes it for syntax."""
+    char, before, after = text[i], text[i - 1 : i], text[i + 1 : i + 2]
+    if char in "()":
+        # A link's parenthesis follows a bracket, and no bracket gets through. "(c)" becomes a sign.
+        return not _SIGN.match(text, i if char == "(" else max(0, text.rfind("(", 0, i)))
+    if not before.isalnum():
+        return char in ".," and before == ")" and after in ("", " ")
+    if char == "%":
+        return before.isdigit()
+    if char in ".," and after in ("", " "):
+        # "1." and "a." may begin a list, but only at the start of a line.
+        return char == "," or " " in text[:i]
+    if char not in ".,-_/=" or not after.isalnum():
+        return False
+    if char == ".":
+        # Some extensions link what begins with "www.".
+        return text[max(0, i - 3) : i].lower() != "www"
+    if char == "/":
+        # pymdownx.smartsymbols: "1/2" and "c/o".
+        around = text[max(0, i - 2) : i + 3]
+        return not re.search(r"(?<![0-9])[0-9]/[0-9](?![0-9])|c/o", around, re.IGNORECASE)
+    return True
+
+
+_OUTSIDE_TEXT = re.compile(r"(\]\([^)\s]*\)|<[^>]*>)")
+
+
+def for_markdown(markup: Safe) -> Safe:
+    """Markup of ours for a place where Markdown reads it: underscores encoded, but for tags and link targets."""
+    parts = _OUTSIDE_TEXT.split(str(markup))
+    return Safe("".join(x if i % 2 else x.replace("_", "&#x5f;") for i, x in enumerate(parts)))
 
 
 def _plain(text: str) -> str:

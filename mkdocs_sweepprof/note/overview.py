@@ -8,7 +8,7 @@ from typing import Any
 from mkdocs_sweepprof.figures.base import Drawing
 from mkdocs_sweepprof.note import engine
 from mkdocs_sweepprof.note.base import Note
-from mkdocs_sweepprof.note.escape import Safe, esc, label, target
+from mkdocs_sweepprof.note.escape import Safe, esc, for_markdown, label, target
 from mkdocs_sweepprof.note.facts import mark
 from mkdocs_sweepprof.note.format import of, plural
 
@@ -83,7 +83,7 @@ def _rows(summaries: Sequence[Mapping[str, Any]]) -> Safe:
                 s.get("verdict") or "–", s.get("first_lead") or "First", s.get("first_action") or "–"
             ),
         ]
-        lines.append("| " + " | ".join(cells) + " |")
+        lines.append("| " + " | ".join(for_markdown(esc(cell)) for cell in cells) + " |")
     return S("\n".join(lines))
 
 

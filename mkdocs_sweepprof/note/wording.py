@@ -22,10 +22,12 @@ from mkdocs_sweepprof.analysis.results import (
     SectionStat,
     SettingChange,
 )
+from mkdocs_sweepprof.levels import number
 from mkdocs_sweepprof.note.base import Context
 from mkdocs_sweepprof.note.escape import Safe, code, esc, label, target, web_address
 from mkdocs_sweepprof.note.facts import (
     CLOCK,
+    HIGH,
     SECONDARY,
     UNATTRIBUTED,
     WALL_SOURCES,
@@ -107,6 +109,17 @@ class Wording:
         """A field, level or section: its label when it has one, else inline code."""
         given = self.c.labels.get(text)
         return label(given, text) if given else code(text)
+
+    def level(self, field: str, value: str) -> Safe:
+        """A level by its name; one that says nothing alone (``0.01``, ``None``, ``true``) with its field."""
+        if value in self.c.labels:
+            return self.name(value)
+        factor = next((x for x in self.a.factors if x.name == field), None)
+        bare = value in ("None", "true", "false", "(not set)", "") or number(value) is not None
+        return self.setting(field, value) if bare and factor is not None else self.name(value)
+
+    def group_levels(self, values: Iterable[str]) -> Safe:
+        return self.some([self.level(self.a.group or "", v) for v in values])
 
     def section_within(self, path: str, parent: str | None) -> Safe:
         """A section's name beside its parent's: what comes after it; the whole path is in the ``title``."""
@@ -222,7 +235,7 @@ class Wording:
         ranked = sorted(self.a.knobs, key=lambda k: -k.bound)
         high = [k for k in ranked if k.leverage == "high"]
         best = high[0].bound if high else 0.0
-        if p.unattributed > max(best, UNATTRIBUTED) and (not high or p.unattributed > MAJORITY):
+        if p.unattributed >= HIGH and p.unattributed > best:
             out.append(
                 (
                     "Try first",
@@ -307,6 +320,8 @@ class Wording:
     def trust(self) -> Safe:
         """How far the numbers can be trusted, on one line."""
         a = self.a
+        if not a.runtime.found:
+            return S("there is nothing to judge yet.")
         parts = [S("{} {}").format(self.ref("runtime.count.of_found"), plural(a.runtime.found, "run"))]
         if self.runs:
             parts[0] += S(", {}").format(self._sources())
@@ -421,9 +436,10 @@ class Wording:
         return S(" ").join(parts)
 
     def knobs(self, leverage: str) -> list[KnobStat]:
-        """Knobs of one leverage: as configured when that order was given, else the largest first."""
+        """Knobs of one leverage: as configured or proposed when that order means something, else the largest first."""
         found = [k for k in self.a.knobs if k.leverage == leverage]
-        return found if self.c.knob_order_given else sorted(found, key=lambda k: -k.bound)
+        ordered = self.c.knob_order_given or all(k.candidate for k in found)
+        return found if ordered else sorted(found, key=lambda k: -k.bound)
 
     def leverage_title(self, leverage: str) -> str:
         return {"high": "High leverage", "secondary": "Secondary", "negligible": "Negligible"}[leverage]
@@ -434,12 +450,12 @@ class Wording:
         count = capital(S("{} {}").format(self.number(n), plural(n, "change")))
         could = "could save" if n == 1 else "could each save"
         if leverage == "high":
-            return S("{} {} {} of a run or more.").format(count, could, self.ref("threshold.high"))
+            return S("{} {} {} of a run or more at best.").format(count, could, self.ref("threshold.high"))
         if leverage == "secondary":
-            return S("{} {} between {} and {} of a run.").format(
+            return S("{} {} between {} and {} of a run at best.").format(
                 count, could, self.ref("threshold.secondary"), self.ref("threshold.high")
             )
-        return S("{} {} less than {} of a run: not worth the work for speed.").format(
+        return S("{} {} less than {} of a run even at best: not worth the work for speed.").format(
             count, could, self.ref("threshold.secondary")
         )
 
@@ -498,7 +514,9 @@ class Wording:
 
     def _level_mean(self, s: LevelStat) -> Safe:
         assert self.a.group is not None
-        return S("{} {}").format(self.name(s.level), self.ref(f"runtime.by.{self.a.group}.{s.level}.mean"))
+        return S("{} {}").format(
+            self.level(self.a.group, s.level), self.ref(f"runtime.by.{self.a.group}.{s.level}.mean")
+        )
 
     def _slow_fast(self) -> list[Safe]:
         ranked = self._ranked_levels()
@@ -595,9 +613,9 @@ class Wording:
             text += S(" Next is {} with {}.").format(self.name(rest[0].field), self._eta(rest[0]))
             told.add(rest[0].field)
             text += self._fixed(rest[0], found, told, "It")
-            more = [S("{} {}").format(self.name(e.field), self._eta(e)) for e in found if e.field not in told]
+            more = self._alike([e for e in found if e.field not in told])
             if more:
-                text += S(" {}: {}.").format(S("The other") if len(more) == 1 else S("The others"), self.some(more))
+                text += S(" The rest: {}.").format(S("; ").join(more))
         chance = [e for e in found if e.omega_squared is not None and e.omega_squared <= 0]
         if chance:
             text += S(" Allowing for the number of levels (ω²), no effect beyond chance is seen for {}.").format(
@@ -605,6 +623,18 @@ class Wording:
             )
         undefined = self._undefined()
         return text + S(" {}").format(undefined) if undefined else text
+
+    def _alike(self, effects: Sequence[Effect]) -> list[Safe]:
+        """Fields that print the same η² are named together."""
+        by_text: dict[str, list[Effect]] = {}
+        for e in effects:
+            by_text.setdefault(self._eta_text(e), []).append(e)
+        return [
+            S("{} with {}{}").format(
+                self.names(e.field for e in same), self._eta(same[0]), S(" each") if len(same) > 1 else ""
+            )
+            for same in by_text.values()
+        ]
 
     def _fixed(self, e: Effect, found: Sequence[Effect], told: set[str], it: str) -> Safe:
         """The fields that ``e`` fixes: theirs is no separate effect. They count as told."""
@@ -647,6 +677,8 @@ class Wording:
                 continue
             worst = max(levels, key=lambda s: s.mean)
             same = [s for s in levels if self._mean_text(factor.name, s) == self._mean_text(factor.name, worst)]
+            if len(same) == len(levels):
+                continue
             who = listing(code(setting(factor.name, s.level)) for s in same)
             mean = self.ref(f"runtime.by.{factor.name}.{worst.level}.mean")
             slowest.append(S("{} (tied, {})").format(who, mean) if len(same) > 1 else S("{} ({})").format(who, mean))
@@ -662,7 +694,11 @@ class Wording:
         cells = self.a.cells
         if cells and len(cells.slowest) > 1 and len(cells.rows) * len(cells.columns) > len(cells.slowest):
             named = [
-                S("{} × {} ({})").format(self.name(r), self.name(c), self.ref(f"cell.{r} x {c}.mean"))
+                S("{} × {} ({})").format(
+                    self.level(cells.rows_field, r),
+                    self.level(cells.columns_field, c),
+                    self.ref(f"cell.{r} x {c}.mean"),
+                )
                 for r, c, _ in cells.slowest
             ]
             text = S("The slowest cells of {} × {} are {}").format(
@@ -671,7 +707,7 @@ class Wording:
             top = [s.level for s in self._ranked_levels()[:2]]
             rows = [r for r in top if r in {x[0] for x in cells.slowest}]
             if {x[0] for x in cells.slowest} <= set(top) and len(self._ranked_levels()) > 3:
-                text += S(": they cluster in {}").format(self.names(rows))
+                text += S(": they cluster in {}").format(self.group_levels(rows))
             out.append(text + S("."))
         return S(" ").join(out)
 
@@ -686,30 +722,34 @@ class Wording:
             return None
         text = S("The slow {} ({}; mean {}) and the fast {} ({}; mean {}) differ most in ").format(
             plural(len(x.slow), "level", "levels"),
-            self.names(x.slow),
+            self.group_levels(x.slow),
             self.ref("separator.slow.mean"),
             plural(len(x.fast), "level", "levels"),
-            self.names(x.fast),
+            self.group_levels(x.fast),
             self.ref("separator.fast.mean"),
         )
         gap = S("time that no section covers ({} of the difference)").format(self.ref("separator.unattributed.share"))
-        if x.section is None:
+        if x.section is None or x.part < UNATTRIBUTED:
             return text + gap + S(".")
         section = S("{} ({} of the difference)").format(self.name(x.section), self.ref("separator.share"))
         text += (
             S("{}; of the sections, in {}.").format(gap, section) if x.unattributed_part > x.part else section + S(".")
         )
-        slow = [S("{} for {}").format(self._call(x.section, v), self.name(v)) for v in x.slow if v in x.per_call]
-        fast = [S("{} for {}").format(self._call(x.section, v), self.name(v)) for v in x.fast if v in x.per_call]
+        slow, fast = (
+            [S("{} for {}").format(self._call(x.section, v), self._group_level(v)) for v in levels if v in x.per_call]
+            for levels in (x.slow, x.fast)
+        )
         if slow and fast:
             text += S(" One call takes {}, against {}.").format(listing(slow), listing(fast))
-        little = [q for q in x.others if abs(x.others[q]) < SMALL_DIFFERENCE]
-        if x.section is not None and little and len(little) == len(x.others):
+        if x.others and all(abs(part) < SMALL_DIFFERENCE for part in x.others.values()):
             text += S(" Every other section adds less than {} of it").format(self.ref("threshold.high"))
-            if x.unattributed_part > SMALL_DIFFERENCE and x.unattributed_part <= x.part:
+            if SMALL_DIFFERENCE < x.unattributed_part <= x.part:
                 text += S("; {} lies in time that no section covers").format(self.ref("separator.unattributed.share"))
             text += S(".")
         return text
+
+    def _group_level(self, value: str) -> Safe:
+        return self.level(self.a.group or "", value)
 
     def _call(self, section: str, level: str) -> Safe:
         return self.ref(f"section.{section}.by.{level}.per_call")
@@ -748,9 +788,9 @@ class Wording:
                 out.append(text + S("."))
             low = tails[-2:]
             text = S("The shortest are those of {} ({}) and {} ({})").format(
-                self.name(low[1].level),
+                self._group_level(low[1].level),
                 self.ref(f"tail.by.{low[1].level}.mean"),
-                self.name(low[0].level),
+                self._group_level(low[0].level),
                 self.ref(f"tail.by.{low[0].level}.mean"),
             )
             if {t.level for t in low} == set(ranked[-2:]):
@@ -759,7 +799,7 @@ class Wording:
         return S(" ").join(out) if out else None
 
     def _tail(self, level: str) -> tuple[Safe, Safe, Safe]:
-        return self.name(level), self.ref(f"tail.by.{level}.mean.hours"), self.ref(f"tail.by.{level}.share")
+        return self._group_level(level), self.ref(f"tail.by.{level}.mean.hours"), self.ref(f"tail.by.{level}.share")
 
     # --- where time goes -------------------------------------------------------------------------------------------
 
@@ -844,7 +884,11 @@ class Wording:
             elif not parts:
                 parts.append(
                     S("{} takes from {} ({}) to {} ({})").format(
-                        name, self._call(s.path, low), self.name(low), self._call(s.path, high), self.name(high)
+                        name,
+                        self._call(s.path, low),
+                        self._group_level(low),
+                        self._call(s.path, high),
+                        self._group_level(high),
                     )
                 )
             else:
@@ -924,7 +968,13 @@ class Wording:
                 self.some([self.interval(s) for s in ties]), self.ref(f"{base}.longest_in")
             )
         else:
-            often = "usually" if best.longest_in > MAJORITY * x.runs else "most often"
+            often = (
+                "always"
+                if best.longest_in == x.runs
+                else "usually"
+                if best.longest_in > MAJORITY * x.runs
+                else "most often"
+            )
             text = S("The longest interval of a run is {}{} {}: in {} runs, with {} on average.").format(
                 often, opening, self.interval(best), self.ref(f"{base}.longest_in"), self.ref(f"{base}.mean")
             )

@@ -1,0 +1,427 @@
+"""The numbers choose the words: majorities, ties, plurals, and what may be claimed at all."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+
+from mkdocs_sweepprof.analysis.results import CrossCheck, Effect
+from mkdocs_sweepprof.note.escape import plain
+from mkdocs_sweepprof.note.facts import Facts
+from mkdocs_sweepprof.note.wording import Wording
+from mkdocs_sweepprof.readers.base import Problem
+from tests.unit.note_cases import TOY, V2, V3, Session, analysis, as_html, context, demo, note, run, text_of
+
+SECTIONS = {"train": (10, 500.0), "eval": (10, 300.0), "setup": (1, 150.0)}
+
+
+def words(found: object, **given: object) -> Wording:
+    from mkdocs_sweepprof.analysis.results import Analysis
+
+    assert isinstance(found, Analysis)
+    made = context(**given)
+    return Wording(found, Facts(found, len(made.problems), len(made.excluded)), made)
+
+
+def verdict(sections: dict[str, tuple[int, float]], wall: float = 1000.0, runs: int = 2) -> str:
+    return plain(words(analysis([run(f"r{i}", {"lr": i}, wall, sections) for i in range(runs)])).verdict())
+
+
+# --- the verdict ----------------------------------------------------------------------------------------------------
+
+
+def test_a_majority_is_a_bound() -> None:
+    text = verdict({"train": (1, 780.0), "eval": (1, 215.0)})
+    assert text == "These runs are training-bound: training takes 78.00% of wall time."
+
+
+def test_one_run_is_not_these_runs() -> None:
+    assert verdict({"eval": (1, 999.0)}, runs=1).startswith("This run is evaluation-bound: evaluation takes 99.90%")
+
+
+def test_the_largest_without_a_majority_is_only_the_largest() -> None:
+    text = verdict({"train": (1, 450.0), "eval": (1, 400.0), "setup": (1, 145.0)})
+    assert text == "Training is the largest cost (45.00%), ahead of evaluation (40.00%)."
+
+
+def test_unprofiled_time_is_said() -> None:
+    assert plain(words(demo(V2)[0]).verdict()) == (
+        "Evaluation is the largest measured cost (47.51%); 45.46% of wall time was not profiled."
+    )
+
+
+def test_unprofiled_time_that_is_larger_forbids_a_verdict() -> None:
+    text = verdict({"train": (1, 300.0), "eval": (1, 200.0)})
+    assert text == (
+        "Cannot say what bounds these runs: 50.00% of wall time was not profiled; of the rest, training is the largest "
+        "(30.00%)."
+    )
+
+
+def test_a_tie_is_a_tie() -> None:
+    assert verdict({"train": (1, 500.0), "eval": (1, 500.0)}) == (
+        "Training and evaluation tie as the largest cost (50.00% each)."
+    )
+
+
+def test_a_section_without_a_role_competes() -> None:
+    assert verdict({"wibble": (1, 600.0), "train": (1, 399.0)}) == "wibble takes most of the wall time (60.00%)."
+
+
+def test_an_event_log_alone_bounds_nothing() -> None:
+    assert plain(words(demo(V3)[0]).verdict()).startswith("Most wall time (about 88%) lies before the last epoch end")
+
+
+def test_walls_alone_bound_nothing() -> None:
+    assert plain(words(analysis([run("a", {}, 10.0)])).verdict()) == (
+        "Cannot say what bounds this run: no section of it was timed."
+    )
+
+
+def test_nothing_counted() -> None:
+    assert plain(words(analysis([])).verdict()) == "No run was found in this collection."
+    left = analysis([run("a", {}, status="not_started")])
+    assert plain(words(left).verdict()) == "Nothing can be said yet: 1 run found, none of which can be counted."
+
+
+# --- what to try ----------------------------------------------------------------------------------------------------
+
+
+def test_the_first_screen_of_continuous_v2() -> None:
+    found = words(demo(V2)[0], knob_order_given=True)
+    lines = [f"{lead}: {plain(text)}" for lead, text in found.actions()]
+    assert lines == [
+        "Try first: increase val_check_interval: at most 46.57% of a run, 176h of the sweep’s 369h.",
+        "Then: reduce eval_generation_num_samples: at most 43.06% of a run (overlaps the first; do not add).",
+        "Skip: router-sampled-z animation (0.07%), checkpoints and output writing (0.01%).",
+    ]
+    trust = plain(found.trust())
+    assert trust.startswith("36/36 runs, recorded wall; one run per task_name × loss_setting cell, so run-to-run noise")
+    assert "looks like a sum of nested rows (see limits)" in trust
+
+
+def test_what_is_not_profiled_comes_first_when_it_is_most() -> None:
+    found = analysis([run(f"r{i}", {"lr": i}, 1000.0, {"eval": (10, 200.0)}) for i in range(2)])
+    lead, text = words(found).actions()[0]
+    assert lead == "Try first"
+    assert plain(text).startswith("put sections around what is not profiled (80.00% of wall time)")
+
+
+def test_little_to_gain_is_said() -> None:
+    found = analysis([run(f"r{i}", {"lr": i}, 1000.0, {"train": (10, 950.0), "eval": (1, 40.0)}) for i in range(2)])
+    lead, text = words(found).actions()[0]
+    assert lead == "Little to gain"
+    assert plain(text) == "no change reaches 10% of a run; the largest is to make eval cheaper or rarer: at most 4.00%."
+
+
+def test_one_run_has_no_sweep_to_save_in() -> None:
+    found = words(analysis([run("a", {}, 1000.0, SECTIONS)]))
+    assert plain(found.actions()[0][1]) == "make eval cheaper or rarer: at most 30.00% of a run."
+
+
+def test_without_a_profile_the_first_thing_is_to_record_one() -> None:
+    actions = words(demo(V3)[0]).actions()
+    assert [lead for lead, _ in actions] == ["Try first", "Then"]
+    assert "profile.json" in plain(actions[0][1])
+    assert plain(actions[1][1]) == (
+        "look at the opening, run_start → step_200: 13.6 minutes on average, against 6.8 to 7.8 minutes for each later "
+        "interval."
+    )
+
+
+def test_candidates_are_called_so() -> None:
+    found, _ = demo(V2, configured=False)
+    shown = words(found)
+    first = shown.knobs("high")[0]
+    assert first.label == "epoch/eval_router_sampled"
+    assert "A candidate found by its size" in plain(shown.knob_text(first))
+
+
+# --- effects, levels, cells -----------------------------------------------------------------------------------------
+
+
+def effects_text(*effects: tuple[str, float, float]) -> str:
+    found = analysis([run("a", {}, 10.0), run("b", {}, 20.0)])
+    found.effects = [Effect(name, 2, eta, omega) for name, eta, omega in effects]
+    text = words(found)._effects()
+    assert text is not None
+    return plain(text)
+
+
+def test_most_needs_a_majority() -> None:
+    assert effects_text(("a", 0.64, 0.6)) == "a alone accounts for most of the variation in wall time (η² 0.64)."
+    assert effects_text(("a", 0.4, 0.3)) == ("a accounts for less than half of the variation in wall time (η² 0.40).")
+    assert effects_text(("a", 0.4, 0.3), ("b", 0.1, 0.05)) == (
+        "No field alone accounts for half of the variation in wall time; a comes closest (η² 0.40). "
+        "Next is b with 0.10."
+    )
+
+
+def test_effects_that_print_alike_tie() -> None:
+    assert effects_text(("a", 0.3001, 0.2), ("b", 0.2999, 0.2), ("c", 0.1, 0.05)) == (
+        "a and b tie: each alone accounts for the same part of the variation in wall time (η² 0.30). "
+        "Next is c with 0.10."
+    )
+
+
+def test_many_small_effects_are_named_together() -> None:
+    text = effects_text(*[("a", 0.6, 0.5), ("b", 0.1, 0.05)], *[(f"f{c}", 0.001, -0.01) for c in "cdefghijk"])
+    assert "The rest: fc, fd, fe, ff, fg and four more with 0.00 each." in text
+    assert "no effect beyond chance is seen for fc, fd, fe, ff, fg and four more." in text
+
+
+def test_a_field_that_another_fixes_is_told_with_it() -> None:
+    text = plain(words(demo(V2)[0]).depends()[0])
+    assert "Next is loss_setting with 0.12. It also fixes beta (0.10)" in text
+    assert "whose effects are not separate from its own" in text
+
+
+def test_single_run_levels_have_no_effect_size() -> None:
+    text = text_of(as_html(note(analysis([run("a", {"lr": 1}, 10.0), run("b", {"lr": 2}, 20.0)]))))
+    assert "η² is not defined for lr: every level has a single run." in text
+
+
+def test_a_level_that_is_a_number_is_named_with_its_field() -> None:
+    runs = [run(f"r{i}", {"width": 64 * (1 + i % 2)}, 4000.0 + 1000 * (i % 2) + i) for i in range(6)]
+    text = text_of(as_html(note(analysis(runs))))
+    assert "means by width, slowest first: width=128 1.39h, width=64 1.11h" in text
+
+
+def test_levels_that_all_tie_have_no_slowest() -> None:
+    runs = [run(f"r{i}", {"a": "xy"[i % 2], "b": "uv"[i // 2 % 2]}, 3600.0 * (1 + i % 2)) for i in range(8)]
+    text = text_of(as_html(note(analysis(runs))))
+    assert "The slowest level of" not in text
+
+
+def test_slow_and_fast_levels_by_how_many_there_are() -> None:
+    def lists(k: int) -> list[str]:
+        runs = [run(f"r{i}", {"task": f"t{'abcdefghij'[i % k]}"}, 3600.0 * (1 + i % k) + i) for i in range(2 * k)]
+        return [plain(x) for x in words(analysis(runs, "group: task"))._slow_fast()]
+
+    assert lists(2) == ["means by task, slowest first: tb 2.00h, ta 1.00h"]
+    assert len(lists(3)) == 1
+    slow, fast = lists(4)
+    assert slow.count("h") - slow.count("th") and slow.count(", ") == 1 and fast.count(", ") == 1
+    slow, fast = lists(5)
+    assert (slow.count(", "), fast.count(", ")) == (2, 1)
+    slow, fast = lists(9)
+    assert (slow.count(", "), fast.count(", ")) == (2, 2)
+
+
+# --- intervals ------------------------------------------------------------------------------------------------------
+
+
+def test_the_published_sentences_about_intervals() -> None:
+    text = " ".join(plain(x) for x in words(demo(V3)[0]).intervals())
+    assert "1.07h lie before the last epoch end and 0.16h (9.5 minutes) after it, in the final tail: 11.81%" in text
+    assert "about 88%" in text
+    assert "usually the opening, run_start → step_200: in 30/36 runs, with 13.6 minutes on average" in text
+    assert "The seven later intervals take 6.8 to 7.8 minutes each on average" in text
+    assert "The longest tail takes 30.4 minutes." in text
+
+
+def test_slow_at_the_end_or_throughout() -> None:
+    def text(tails: list[float], blocks: list[float]) -> str:
+        runs = [
+            run(f"r{i}", {"t": "ab"[i % 2]}, events=[(0, "run_start"), (b, "epoch_end"), (b + t, "run_end")])
+            for i, (b, t) in enumerate(zip(blocks, tails, strict=True))
+        ]
+        found = words(analysis(runs))._throughout()
+        assert found is not None
+        return plain(found)
+
+    assert text([10, 110, 20, 120], [1000] * 4).startswith("Slow runs are slow at the end: 100.00%")
+    assert text([10, 20, 11, 21], [1000, 1100, 1010, 1110]).startswith("Slow runs are slow throughout")
+    assert text([20, 10, 21, 11], [1000, 1100, 1010, 1110]).startswith("Slow runs are slow before the last epoch end")
+
+
+def test_the_clocks_agree_or_not() -> None:
+    text = plain(words(demo(TOY)[0]).cross_check() or "")
+    assert text.startswith("12 runs have both a profile and an event log. The outermost sections cover 99.90%")
+    assert text.endswith("the two clocks agree.")
+    found = analysis([run("a", {}, 10.0)])
+    found.cross_check = CrossCheck(1, 100.0, 90.0, 0.9, 0.2)
+    assert plain(words(found).cross_check() or "") == (
+        "One run has both a profile and an event log. The outermost sections cover 90.00% of the time from run_start "
+        "to run_end (90.00s of 100.00s). The profile’s own wall and the event log’s differ by up to 20.00%: the two "
+        "clocks do not agree."
+    )
+
+
+# --- comparison -----------------------------------------------------------------------------------------------------
+
+
+def test_the_published_comparison() -> None:
+    found, _ = demo(V3)
+    shown = words(found)
+    text = " ".join(plain(x) for x in shown.comparison(found.comparisons[0]))
+    assert "1.23h (event-log wall time)" in text
+    assert "10.26h (wall time recorded in the profile)" in text
+    assert "−9.03h" in text and "8.3x" in text
+    assert (
+        "cannot explain a saving of 88% alone: its bound in the other note, pooled over all wall time there, is 44%"
+        in text
+    )
+    assert "eval_generation_num_samples=None" in text and "eval_generation_num_samples=1000" in text
+    caveats = " ".join(plain(x) for x in shown.caveats(found.comparisons[0]))
+    assert "event-log wall time here, wall time recorded in the profile there" in caveats
+    assert "The recorded wall there looks like a sum of nested rows" in caveats
+
+
+def compared(this: float, bound: float, changed: bool = True, knob: bool = True) -> str:
+    config = "knobs: [{id: k, setting: n, verb: reduce, sections: eval}]\ntitle: Other\n" if knob else ""
+    other = analysis(
+        [run(f"r{i}", {"n": 1}, 10000.0, {"eval": (10, 10000.0 * bound)}) for i in range(2)], config, name="other"
+    ).comparable()
+    found = analysis([run(f"r{i}", {"n": 2 if changed else 1}, this) for i in range(2)], others=[other])
+    return " ".join(plain(x) for x in words(found).comparison(found.comparisons[0]))
+
+
+def test_a_change_within_its_bound_can_explain() -> None:
+    assert "it can explain the saving of 40%" in compared(6000.0, 0.5)
+
+
+def test_nothing_saved_is_nothing_to_explain() -> None:
+    text = compared(20000.0, 0.5)
+    assert "runs take 2.0x as long here" in text
+    assert "No time was saved that this could explain." in text
+
+
+def test_a_change_that_no_one_bounds() -> None:
+    assert "One setting changed between the two: n (1 → 2). The other note puts no bound on it." in compared(
+        6000.0, 0.5, knob=False
+    )
+
+
+def test_nothing_changed() -> None:
+    assert "No shared setting changed between the two." in compared(6000.0, 0.5, changed=False)
+
+
+def test_equal_means_are_said_to_be_equal() -> None:
+    assert "They print alike." in compared(10000.0, 0.5)
+
+
+# --- trust and limits -----------------------------------------------------------------------------------------------
+
+
+def limits(found: object, **given: object) -> str:
+    return " ".join(plain(x) for x in words(found, **given).limits())
+
+
+def test_the_double_count_warning() -> None:
+    text = limits(demo(V2)[0])
+    assert "the mean would be 5.70h instead of 10.26h" in text
+    assert "epoch/eval_router_sampled would take 80.8% of it" in text
+
+
+def test_what_to_record_for_what_is_missing() -> None:
+    assert "There is no section profile" in limits(demo(V3)[0]) and "profile.json" in limits(demo(V3)[0])
+    assert "There is no event log" in limits(demo(V2)[0])
+    assert "There is no" not in limits(demo(TOY)[0])
+
+
+def test_repeats_by_their_number() -> None:
+    def noise(*seeds: int) -> str:
+        runs = [run(f"{t}{s}", {"task": t, "seed": s}, 1000.0 + s) for t in "ab" for s in seeds]
+        return plain(words(analysis(runs)).trust())
+
+    assert "one run per task level, so run-to-run noise is unknown" in noise(0)
+    assert "three runs per task level, by seed" in noise(0, 1, 2)
+    uneven = [run(f"r{i}", {"task": "aab"[i]}, 1000.0 + i) for i in range(3)]
+    assert "1 to 2 runs per task level" in plain(words(analysis(uneven)).trust())
+
+
+def test_a_wall_that_is_no_clock_is_said() -> None:
+    found = analysis([run(f"r{i}", {"lr": i}, None, SECTIONS) for i in range(2)])
+    assert "sum of sections, no clock" in plain(words(found).trust())
+    assert "The wall of 2 runs is the sum of outermost sections, which is no clock" in limits(found)
+
+
+def test_a_resumed_run() -> None:
+    found = analysis([run("a", {}, sessions=[Session(0, 5000), Session(9000, 16000)])])
+    assert "a was resumed: 2 sessions, active 3.33h of 4.44h elapsed; gaps of 1.11h are not in its wall." in limits(
+        found
+    )
+    assert "resumed: 1 run ran in more than one session" in text_of(as_html(note(found)))
+
+
+def test_clocks_that_disagree() -> None:
+    events = [(0.0, "run_start"), (4000.0, "run_end")]
+    text = limits(analysis([run("a", {}, 5000.0, events=events)]))
+    assert "Two clocks of one run disagree by more than 1%" in text
+    assert "a (the profile’s wall time: 1.39h, the event log: 1.11h)" in text.replace("'", "’")
+
+
+def test_left_out_runs_by_reason_with_the_time_reached() -> None:
+    runs = [run("done", {"t": 1}, 5000.0)]
+    runs += [run(f"k{i}", {"t": 1}, events=[(0.0, "run_start"), (1800.0 * (i + 1), "step_1")]) for i in range(2)]
+    runs.append(run("f", {"t": 1}, status="failed", started_at=0.0, last_activity=360.0))
+    page = text_of(as_html(note(analysis(runs))))
+    assert "3 of 4 runs are left out of every mean." in page
+    assert "2 without a recorded end (still running or killed): k0 (reached 0.50h) and k1 (reached 1.00h)" in page
+    assert "1 failed: f" in page
+    assert "1/4 runs" in page
+
+
+def test_problems_are_listed_with_file_line_and_remedy() -> None:
+    problem = Problem("runs/a/profile.json", "not valid JSON.", "Write it again.", line=3)
+    page = text_of(as_html(note(analysis([run("b", {}, 5000.0)], problems=[problem]), problems=(problem,))))
+    assert "1 problem with this collection’s files." in page
+    assert "runs/a/profile.json:3 not valid JSON. Write it again." in page
+    many = tuple(Problem(f"f{i}", "bad.", "Mend it.") for i in range(25))
+    page = text_of(as_html(note(analysis([run("b", {}, 5000.0)]), problems=many)))
+    assert "25 problems" in page and "and five more, all in the build’s log" in page
+
+
+# --- grammar, over many shapes --------------------------------------------------------------------------------------
+
+
+@cache
+def shapes() -> dict[str, object]:
+    nine = [
+        run(f"r{i}", {f"f{k}": (i >> k) & 1 for k in range(9)}, 1000.0 + 500 * (i & 1) + i, {"step": (10, 300.0)})
+        for i in range(64)
+    ]
+    return {
+        "v2": demo(V2)[0],
+        "v2, nothing configured": demo(V2, configured=False)[0],
+        "v3": demo(V3)[0],
+        "v3, nothing configured": demo(V3, configured=False)[0],
+        "toy": demo(TOY)[0],
+        "none": analysis([]),
+        "one": analysis([run("a", {"lr": 0.1}, 1000.0, SECTIONS)]),
+        "two": analysis([run("a", {"lr": 0.1}, 1000.0, SECTIONS), run("b", {"lr": 0.1}, 1100.0, SECTIONS)]),
+        "nine factors": analysis(nine),
+        "one group": analysis([run(f"r{i}", {"task": "a"}, 1000.0 + i, SECTIONS) for i in range(4)], "group: task"),
+        "None beside numbers": analysis([run(f"r{i}", {"k": [None, 1, 2][i % 3]}, 4000.0 + i) for i in range(9)]),
+        "equal walls": analysis([run(f"r{i}", {"k": i % 2}, 4000.0) for i in range(4)]),
+        "more sections than wall": analysis([run(f"r{i}", {"k": i % 2}, 400.0, SECTIONS) for i in range(4)]),
+        "unbalanced": analysis([run(f"r{i}", {"t": "aaaaab"[i]}, 4000.0 + i, SECTIONS) for i in range(6)]),
+        "five killed": analysis(
+            [run(f"r{i}", {"t": "ab"[i % 2]}, 4000.0 + i, SECTIONS) for i in range(31)]
+            + [run(f"k{i}", {"t": "a"}, events=[(0, "run_start"), (100, "step_1")]) for i in range(5)]
+        ),
+    }
+
+
+@pytest.mark.parametrize("shape", shapes())
+def test_grammar(shape: str) -> None:
+    page = as_html(note(shapes()[shape]))  # type: ignore[arg-type]
+    prose = text_of(re.sub(r"<table.*?</table>", " ", page, flags=re.DOTALL))
+    assert not re.search(r"(?<![\d./])1 (runs|levels|changes|sections|sessions|problems|collections)\b", prose)
+    assert not re.search(r"\b([2-9]|\d\d+) (run|level|change|section|session|problem)\b", prose)
+    assert not re.search(r"\bone (runs|sections|changes|levels)\b", prose)
+    assert not re.search(r" ,|,,| \.(?!\w)|\.\.(?!\.)|\(\)|\( | \)|: \.|  ", prose), prose
+    assert (
+        not re.search(r"\b(None|nan|inf)\b(?! \(not set\))", re.sub(r"\S*=\S*", "", prose))
+        or "k" in shape
+        or "v" in shape
+    )
+    for cramped in re.finditer(r"[A-Za-z](<code>|<data)|(</code>|</data>)[A-Za-z]", page):
+        raise AssertionError(page[max(0, cramped.start() - 60) : cramped.end() + 20])
+    for paragraph in re.findall(r"<p>(.*?)</p>", page, flags=re.DOTALL):
+        text = plain(paragraph)
+        if text and not text.startswith(("Design", "Downloads")) and "<img" not in paragraph:
+            assert text[-1] in ".:", text
