@@ -65,10 +65,9 @@ class Tree:
                 rel = f"{folder}/{entry.name}" if folder else entry.name
                 try:
                     real = os.path.realpath(entry.path) if entry.is_symlink() else None
-                    if real is not None:
-                        if not _inside(real, self.boundary):
-                            self.skipped.append((rel, "a link that leads out of the collections root is not followed"))
-                            continue
+                    if real is not None and not _inside(real, self.boundary):
+                        self.skipped.append((rel, "a link that leads out of the collections root is not followed"))
+                        continue
                     if entry.is_dir():
                         if entry.name in SKIPPED_FOLDERS or rel in self.exclude:
                             continue
@@ -139,9 +138,9 @@ class Tree:
     # --- content -----------------------------------------------------------------------------------------------
 
     def read_bytes(self, path: str, limit: int = MAX_TEXT_BYTES) -> bytes:
-        """The content, decompressed when the name ends in ``.gz``. OSError when it cannot be read, TooLarge above limit.
+        """The content, decompressed when the name ends in ``.gz``.
 
-        A cut gzip stream gives what could be decompressed.
+        A cut gzip stream gives what could be decompressed. OSError when it cannot be read, TooLarge above limit.
         """
         target = self.root / path
         if not path.endswith(".gz"):
