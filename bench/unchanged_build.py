@@ -63,14 +63,20 @@ def as_files(folder: Path) -> None:
     shutil.rmtree(folder / "collections")
 
 
-def build(folder: Path) -> float:
-    """Seconds of one strict build in a fresh process."""
+def build(folder: Path) -> tuple[float, float]:
+    """One strict build in a fresh process: seconds of wall time and of processor time."""
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    began = time.perf_counter()
+    before, began = os.times(), time.perf_counter()
     subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"], cwd=folder, env=environment, check=True
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"],
+        cwd=folder,
+        env=environment,
+        check=True,
+        stderr=subprocess.DEVNULL,
     )
-    return time.perf_counter() - began
+    after = os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return time.perf_counter() - began, used
 
 
 def main() -> int:
@@ -83,7 +89,7 @@ def main() -> int:
         copy(plugin)
         copy(files)
         as_files(files)
-        first = build(plugin)
+        first, _ = build(plugin)
         build(files)
         print(f"first build, nothing remembered: {first:.2f} s")
         with_plugin, without = [], []
@@ -91,12 +97,18 @@ def main() -> int:
             # The order changes, so that neither is always the one behind a warm disk.
             for folder, times in [(plugin, with_plugin), (files, without)][:: 1 if turn % 2 else -1]:
                 times.append(build(folder))
-    a, b = statistics.median(with_plugin), statistics.median(without)
-    allowed = max(0.1 * b, 0.1)
-    print(f"unchanged, with the plugin:      {a:.2f} s  ({min(with_plugin):.2f} to {max(with_plugin):.2f})")
-    print(f"the same pages as files:         {b:.2f} s  ({min(without):.2f} to {max(without):.2f})")
-    print(f"overhead: {a - b:+.3f} s, {a / b - 1:+.1%}; allowed {allowed:.3f} s")
-    return 1 if arguments.limit and a - b > allowed else 0
+    overhead = allowed = 0.0
+    # Processor time hardly depends on what else the machine does; wall time is what a person waits for.
+    for which, name in enumerate(("wall", "processor")):
+        mine, plain = [t[which] for t in with_plugin], [t[which] for t in without]
+        a, b = statistics.median(mine), statistics.median(plain)
+        print(f"{name} time, median of {arguments.rounds} (least to most):")
+        print(f"  unchanged, with the plugin  {a:.2f} s  ({min(mine):.2f} to {max(mine):.2f})")
+        print(f"  the same pages as files     {b:.2f} s  ({min(plain):.2f} to {max(plain):.2f})")
+        print(f"  overhead {a - b:+.3f} s, {a / b - 1:+.1%}; allowed {max(0.1 * b, 0.1):.3f} s")
+        if which == 0:
+            overhead, allowed = a - b, max(0.1 * b, 0.1)
+    return 1 if arguments.limit and overhead > allowed else 0
 
 
 if __name__ == "__main__":
