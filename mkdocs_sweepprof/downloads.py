@@ -17,7 +17,9 @@ def csvs(tables: Tables, analysis: Analysis) -> dict[str, str]:
     """File name → text of ``runs.csv``, ``sections.csv``, ``intervals.csv`` and ``effects.csv`` (those with rows)."""
     out = {"runs.csv": _runs(tables)}
     if len(tables.sections):
-        columns = [c for c in tables.sections.columns if c != "overlapping" or tables.sections["overlapping"].any()]
+        # Two columns that say nothing new where no section's calls overlap.
+        only = () if tables.sections["overlapping"].any() else ("overlapping", "covered_seconds")
+        columns = [c for c in tables.sections.columns if c not in only]
         out["sections.csv"] = _frame(tables.sections[columns])
     if len(tables.intervals):
         out["intervals.csv"] = _frame(tables.intervals)

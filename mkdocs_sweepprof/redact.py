@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from mkdocs_sweepprof.levels import matches
-from mkdocs_sweepprof.readers.base import Event, Problem, Reading, Run, Scalar, Section
+from mkdocs_sweepprof.readers.base import Event, Problem, Reading, Run, Scalar
 
 MASK = "(masked)"
 USER = "(user)"
@@ -201,8 +201,9 @@ class Redactor:
             directory=mask(run.directory) if run.directory else run.directory,
             aliases=tuple(mask(a) for a in run.aliases),
             config={mask(k): self._value(k, v, mask) for k, v in run.config.items()},
+            compare_by=mask(run.compare_by) if run.compare_by else None,
             resources={k: self._value(k, v, mask) for k, v in run.resources.items()},
-            sections=[Section(mask(s.path), s.count, s.total_seconds, s.overlapping) for s in run.sections],
+            sections=[replace(s, path=mask(s.path)) for s in run.sections],
             events=[
                 Event(e.time, mask(e.event), mask(e.name) if e.name else e.name, e.step, e.epoch, e.status)
                 for e in run.events

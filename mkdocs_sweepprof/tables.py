@@ -8,7 +8,9 @@ Four frames, all units fixed: seconds (float64), fractions (float64), instants a
                ``clock_sections``.
 ``fields``     index ``run``; one column a config field, levels as text (see :mod:`.levels`), in order of first use.
 ``sections``   ``run``, ``section``, ``count`` (int), ``total_seconds``, ``parent`` (nearest recorded ancestor or None),
-               ``outermost``, ``overlapping``, ``self_seconds``, ``share``, ``self_share``.
+               ``outermost``, ``overlapping``, ``covered_seconds`` (what enters sums: the total, for overlapping calls
+               the time in which one of them ran; NaN where that is not known), ``self_seconds``, ``share``,
+               ``self_share`` (of the covered seconds; of the total where these are not known).
 ``intervals``  ``run``, ``position`` (from 1), ``start``, ``end``, ``seconds``, ``tail`` (after the last epoch end),
                ``opening``.
 
@@ -53,6 +55,8 @@ class Tables:
     """Found while making the tables."""
     excluded: list[str] = field(default_factory=list)
     mentions: list[str] = field(default_factory=list)
+    compare_by: str | None = None
+    """The field that every run's layout compares by, when they agree on one."""
 
     @property
     def counted(self) -> pd.Index[Any]:
@@ -99,7 +103,13 @@ def make(
         problems=found,
         excluded=excluded,
         mentions=list(dict.fromkeys(mentions)),
+        compare_by=_compare_by(kept),
     )
+
+
+def _compare_by(runs: Sequence[Run]) -> str | None:
+    wanted = {r.compare_by for r in runs}
+    return wanted.pop() if len(wanted) == 1 else None
 
 
 # --- runs ----------------------------------------------------------------------------------------------------------
@@ -164,9 +174,11 @@ def _clocks(run: Run, problems: list[Problem]) -> dict[str, float]:
         clocks["tracker"] = run.duration
     if run.first_activity is not None and run.last_activity is not None:
         clocks["activity"] = run.last_activity - run.first_activity
-    outer = [s for s in run.sections if not s.overlapping and nearest_ancestor(s.path, _paths(run.sections)) is None]
-    if outer:
-        clocks["sections"] = math.fsum(s.total_seconds for s in outer)
+    recorded = _paths(run.sections)
+    outer = [_covered(s) for s in run.sections if nearest_ancestor(s.path, recorded) is None]
+    known = [seconds for seconds in outer if seconds is not None]
+    if known:
+        clocks["sections"] = math.fsum(known)
     good: dict[str, float] = {}
     for name, seconds in clocks.items():
         if seconds is None:
@@ -238,6 +250,11 @@ def _paths(sections: Iterable[Section]) -> set[str]:
     return {s.path for s in sections}
 
 
+def _covered(section: Section) -> float | None:
+    """The seconds with which a section enters a sum; None: it enters none."""
+    return section.covered_seconds if section.overlapping else section.total_seconds
+
+
 def nearest_ancestor(path: str, recorded: set[str] | frozenset[str]) -> str | None:
     """The nearest proper ancestor of a section path that is recorded, or None."""
     while "/" in path:
@@ -255,6 +272,7 @@ _SECTION_COLUMNS = (
     "parent",
     "outermost",
     "overlapping",
+    "covered_seconds",
     "self_seconds",
     "share",
     "self_share",
@@ -272,11 +290,14 @@ def _sections(runs: Sequence[Run], frame: pd.DataFrame) -> pd.DataFrame:
         ordered = sorted(run.sections, key=lambda s: s.path)
         for section in ordered:
             parent = parents[section.path] = nearest_ancestor(section.path, recorded)
-            if parent is not None and not section.overlapping:
-                below[parent] = below.get(parent, 0.0) + section.total_seconds
+            covered = _covered(section)
+            if parent is not None and covered is not None:
+                below[parent] = below.get(parent, 0.0) + covered
         wall = float(walls[run.id])
         for section in ordered:
-            own = section.total_seconds - below.get(section.path, 0.0)
+            covered = _covered(section)
+            seconds = section.total_seconds if covered is None else covered
+            own = seconds - below.get(section.path, 0.0)
             rows.append(
                 (
                     run.id,
@@ -284,10 +305,11 @@ def _sections(runs: Sequence[Run], frame: pd.DataFrame) -> pd.DataFrame:
                     section.count,
                     section.total_seconds,
                     parents[section.path],
-                    parents[section.path] is None and not section.overlapping,
+                    parents[section.path] is None and covered is not None,
                     section.overlapping,
+                    np.nan if covered is None else covered,
                     own,
-                    section.total_seconds / wall,
+                    seconds / wall,
                     own / wall,
                 )
             )
@@ -296,6 +318,7 @@ def _sections(runs: Sequence[Run], frame: pd.DataFrame) -> pd.DataFrame:
         {
             "count": "int64",
             "total_seconds": "float64",
+            "covered_seconds": "float64",
             "self_seconds": "float64",
             "share": "float64",
             "self_share": "float64",

@@ -56,16 +56,20 @@ def analyse(
     found = effects.effects(wall, fields, factors)
     group = config.group
     inferred = group is None
+    custom = False
     if group is None:
-        group = effects.infer_group(factors, found, fields)
+        custom = effects.can_group(tables.compare_by, factors, fields)
+        group = tables.compare_by if custom else effects.infer_group(factors, found, fields)
     by_name = {f.name: f for f in factors}
     missing = _missing(config, tables.fields)
     if group is not None and group not in by_name:
         group, inferred = None, False
+    if group is not None:
+        effects.put_first(group, factors, found, fields)
     by = {f.name: effects.level_stats(wall, fields[f.name], f.levels) for f in factors}
     group_levels = fields[group] if group else None
     by_group = by[group] if group else []
-    cross = effects.cross_factor(factors, found, group) if group else None
+    cross = effects.cross_factor(factors, found, group, fields) if group else None
     prof = sections.profile(
         tables.sections, wall, rows["wall_source"], group_levels, by_group, {str(k): v for k, v in config.roles.items()}
     )
@@ -86,6 +90,7 @@ def analyse(
         layouts={str(k): int(v) for k, v in Counter(tables.runs["layout"].dropna()).most_common()},
         group=group,
         group_inferred=inferred and group is not None,
+        group_by_custom=custom,
         factors=factors,
         settings=settings,
         shown_settings=_shown_settings(config.settings, settings),

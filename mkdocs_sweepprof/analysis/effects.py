@@ -18,7 +18,11 @@ SLOWEST_CELLS = 3
 
 _SEED = re.compile(r"(^|[._-])((random|global|torch|numpy|np|model|data)_?)?seed$", re.IGNORECASE)
 _ID = re.compile(r"(^|[._-])(id|uuid|guid|hash|sha|job_?id|run_?id|run_?name)$", re.IGNORECASE)
-_PATH = re.compile(r"(^|[._-])(path|dir|directory|folder|file|filename|root|output_?dir|log_?dir)$", re.IGNORECASE)
+_PATH = re.compile(
+    r"(^|[._-])(path|dir|directory|folder|file|filename|root|output_?dir|log_?dir|ckpt|checkpoint)$", re.IGNORECASE
+)
+_FILE = re.compile(r"^\S+/[^/]*\.[A-Za-z]\w{0,9}$")
+"""A relative path that ends in a file name: ``outputs/best.ckpt``, but not ``org/model`` or ``org/model-1.5``."""
 _TIME = re.compile(r"(^|[._-])(time|date|timestamp|datetime|started|created)(_?at)?$", re.IGNORECASE)
 
 
@@ -31,16 +35,17 @@ def kind(name: str, levels: Sequence[str], runs: int) -> str:
         return "id"
     if _TIME.search(name) or (values and all(_is_time(x) for x in values)):
         return "time"
-    if values and (
-        _PATH.search(name)
-        or all(x.startswith(("/", "~/", "./", "../")) or re.match(r"^[A-Za-z]:\\", x) for x in values)
-    ):
+    if values and (_PATH.search(name) or all(_is_path(x) for x in values)):
         return "path"
     if values and all(number(x) is not None for x in values):
         return "numeric"
     if runs > 2 and len(levels) == runs:
         return "id"
     return "categorical"
+
+
+def _is_path(text: str) -> bool:
+    return text.startswith(("/", "~/", "./", "../")) or bool(re.match(r"^[A-Za-z]:\\", text) or _FILE.match(text))
 
 
 def _is_time(text: str) -> bool:
@@ -67,7 +72,8 @@ def factors_and_settings(
         levels = ordered(fields[name].unique(), level_order.get(str(name), ()))
         if len(levels) > 1:
             numeric = all(number(x) is not None for x in levels)
-            factors.append(Factor(str(name), levels, numeric, kind(str(name), levels, len(fields))))  # type: ignore[arg-type]
+            what = kind(str(name), levels, len(fields))
+            factors.append(Factor(str(name), levels, numeric, what, None, thin(len(levels), len(fields))))  # type: ignore[arg-type]
         elif levels:
             settings[str(name)] = levels[0]
     if chosen is not None:
@@ -127,13 +133,52 @@ def effect(wall: pd.Series, levels: pd.Series, field: str = "") -> Effect:
 
 
 def effects(wall: pd.Series, fields: pd.DataFrame, factors: Sequence[Factor]) -> list[Effect]:
-    """Each factor's effect, strongest first; undefined ones last, in their own order."""
+    """Each factor's effect, strongest first; undefined ones last, in their own order.
+
+    A field with fewer than two runs a level on average accounts for most of the variation whatever it is (a seed that
+    differs in nearly every run): such fields come after those that repeat.
+    """
     found = []
     for factor in factors:
         one = effect(wall, fields[factor.name], factor.name)
         one.determined_by = factor.determined_by
         found.append(one)
-    return sorted(found, key=lambda e: (e.eta_squared is None, -(e.eta_squared or 0.0)))
+    return sorted(found, key=lambda e: (e.eta_squared is None, thin(e.levels, len(wall)), -(e.eta_squared or 0.0)))
+
+
+def thin(levels: int, runs: int) -> bool:
+    """Whether a field's levels have fewer than two runs on average."""
+    return 2 * levels > runs
+
+
+def can_group(name: str | None, factors: Sequence[Factor], fields: pd.DataFrame) -> bool:
+    """Whether a field is a factor whose levels can be compared: 2 to 20, most with two runs or more."""
+    factor = next((f for f in factors if f.name == name), None)
+    if factor is None or not MIN_GROUP_LEVELS <= len(factor.levels) <= MAX_GROUP_LEVELS:
+        return False
+    sizes = fields[factor.name].value_counts()
+    return bool((sizes >= 2).sum() * 2 > len(sizes))
+
+
+def put_first(group: str, factors: Sequence[Factor], found: Sequence[Effect], fields: pd.DataFrame) -> None:
+    """Show nothing above the group: what it is compared by is no detail of another field.
+
+    A finer field that determines it stands beside it, and a field that sorts the runs alike stands under it.
+    """
+    for factor in factors:
+        if factor.name == group:
+            factor.determined_by = None
+        elif determines(fields, group, factor.name) and determines(fields, factor.name, group):
+            factor.determined_by = group
+    above = {f.name: f.determined_by for f in factors}
+    for one in found:
+        one.determined_by = above[one.field]
+
+
+def determines(fields: pd.DataFrame, outer: str, inner: str) -> bool:
+    """Whether each level of ``outer`` has one level of ``inner`` only."""
+    pairs = set(zip(fields[outer].tolist(), fields[inner].tolist(), strict=True))
+    return len(pairs) == len({a for a, _ in pairs})
 
 
 def infer_group(factors: Sequence[Factor], found: Sequence[Effect], fields: pd.DataFrame) -> str | None:
@@ -146,14 +191,9 @@ def infer_group(factors: Sequence[Factor], found: Sequence[Effect], fields: pd.D
         best: tuple[float, str] | None = None
         for factor in factors:
             value = omega.get(factor.name)
-            sizes = fields[factor.name].value_counts()
-            fits = (
-                factor.kind == wanted
-                and value is not None
-                and MIN_GROUP_LEVELS <= len(factor.levels) <= MAX_GROUP_LEVELS
-                and (sizes >= 2).sum() * 2 > len(sizes)
-            )
-            if fits and value is not None and (best is None or value > best[0]):
+            if factor.kind != wanted or not can_group(factor.name, factors, fields):
+                continue
+            if value is not None and (best is None or value > best[0]):
                 best = (value, factor.name)
         if best:
             return best[1]
@@ -193,20 +233,32 @@ def cells(wall: pd.Series, fields: pd.DataFrame, group: Factor, other: Factor) -
     return Cells(group.name, other.name, group.levels, other.levels, mean, n, slowest[:SLOWEST_CELLS])
 
 
-def cross_factor(factors: Sequence[Factor], found: Sequence[Effect], group: str) -> Factor | None:
-    """The factor for the heatmap's columns: the strongest one that no other determines and that has few levels."""
+def cross_factor(factors: Sequence[Factor], found: Sequence[Effect], group: str, fields: pd.DataFrame) -> Factor | None:
+    """The factor for the heatmap's columns: the strongest one that no other determines and that has few levels.
+
+    Not one that the group determines, nor one that determines the group: one of the two axes would say it all.
+    """
     by_name = {f.name: f for f in factors}
     for one in found:
         factor = by_name[one.field]
         if (
             factor.name != group
-            and factor.determined_by in (None, group)
+            and factor.determined_by is None
             and factor.kind in ("categorical", "numeric")
             and len(factor.levels) <= MAX_GROUP_LEVELS
-            and by_name[group].determined_by != factor.name
+            and not determines(fields, group, factor.name)
+            and not determines(fields, factor.name, group)
         ):
             return factor
-    seeds = [f for f in factors if f.kind == "seed" and f.name != group and len(f.levels) <= MAX_GROUP_LEVELS]
+    seeds = [
+        f
+        for f in factors
+        if f.kind == "seed"
+        and f.name != group
+        and len(f.levels) <= MAX_GROUP_LEVELS
+        and not f.thin
+        and not determines(fields, f.name, group)
+    ]
     return seeds[0] if seeds else None
 
 

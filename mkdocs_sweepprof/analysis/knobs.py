@@ -46,8 +46,10 @@ def knob(
     mine = rows[rows["section"].isin(found)]
     top = _topmost(mine)
     part = (1 - spec.keep / top["count"]).clip(lower=0.0) if len(top) else pd.Series(dtype=float)
-    seconds = top["total_seconds"].groupby(top["run"]).sum().reindex(profiled.index, fill_value=0.0)
-    saved = (top["total_seconds"] * part).groupby(top["run"]).sum().reindex(profiled.index, fill_value=0.0)
+    # Of calls that overlap, only the time that they cover can be saved.
+    covered = top["covered_seconds"].fillna(top["total_seconds"])
+    seconds = covered.groupby(top["run"]).sum().reindex(profiled.index, fill_value=0.0)
+    saved = (covered * part).groupby(top["run"]).sum().reindex(profiled.index, fill_value=0.0)
     bound = float((saved / profiled).mean())
     roles = [s.role for s in profile.sections if s.path in set(top["section"])]
     return KnobStat(
@@ -106,7 +108,7 @@ def candidates(profile: Profile) -> list[KnobSpec]:
 
     Training itself is no candidate (it is what the run is for), nor is a section that only wraps one of its children.
     """
-    shares = {s.path: s for s in profile.sections if not s.overlapping}
+    shares = {s.path: s for s in profile.sections if s.summed}
     chosen: list[tuple[bool, float, str]] = []
     for stat in shares.values():
         holds_training = stat.role == "training" or any(

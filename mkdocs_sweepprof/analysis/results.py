@@ -40,6 +40,8 @@ class Factor:
     kind: Literal["categorical", "numeric", "seed", "id", "path", "time"]
     determined_by: str | None = None
     """The (finer) factor that fixes this one: shown under it."""
+    thin: bool = False
+    """Fewer than two runs a level on average: nearly every run has a value of its own."""
 
 
 @dataclass(slots=True)
@@ -141,6 +143,9 @@ class SectionStat:
     by_group_share: dict[str, float]
     """Group level → mean share over the level's runs (absent counts 0)."""
     overlapping: bool = False
+    """Its calls overlap (each other, or another section's) in most runs: shares are of the time that they cover."""
+    summed: bool = True
+    """Its time enters sums. False where calls overlap and what they cover is not known."""
 
 
 @dataclass(slots=True)
@@ -200,6 +205,9 @@ class Profile:
     double_count: DoubleCount | None
     separator: Separator | None
     overlapping: list[str]
+    """Sections that are in no sum."""
+    parallel: list[str] = field(default_factory=list)
+    """Sections with overlapping calls that enter sums with the time they cover."""
 
 
 @dataclass(slots=True)
@@ -393,6 +401,8 @@ class Analysis:
     layouts: dict[str, int]
     group: str | None
     group_inferred: bool
+    group_by_custom: bool
+    """The group is what results in this layout are usually compared by, not what has the largest effect."""
     factors: list[Factor]
     settings: dict[str, str]
     """Fields that are the same in all counted runs, in config order."""

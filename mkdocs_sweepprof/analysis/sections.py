@@ -19,6 +19,8 @@ ABOVE_WALL_TOLERANCE = 1e-3
 """Outermost sections above the wall by less than this share are rounding."""
 SEPARATOR_LEVELS = 2
 """Slow and fast levels that are held against each other (fewer with few levels)."""
+MOST = 0.5
+"""A section is what more than this part of its runs say that it is."""
 
 
 def profile(
@@ -55,11 +57,11 @@ def profile(
         stat.depth = _depth(stat, stats)
     tree = _tree_order(stats)
     outer_rows = rows[rows["outermost"]]
-    outer_seconds = outer_rows.groupby("run")["total_seconds"].sum().reindex(runs, fill_value=0.0)
+    outer_seconds = outer_rows.groupby("run")["covered_seconds"].sum().reindex(runs, fill_value=0.0)
     covered = outer_seconds / walls
-    outermost = [s.path for s in tree if s.parent is None and not s.overlapping]
+    outermost = [s.path for s in tree if s.parent is None and s.summed]
     dominant = max(outermost, key=lambda p: stats[p].share) if outermost else None
-    children = [s.path for s in tree if s.parent == dominant and not s.overlapping] if dominant else []
+    children = [s.path for s in tree if s.parent == dominant and s.summed] if dominant else []
     unattributed_by_group = (
         {name: 1 - float(covered[levels == name].mean()) for name in order if (levels == name).any()}
         if levels is not None
@@ -81,7 +83,8 @@ def profile(
         ],
         double_count=_double_count(rows, walls, wall_source.loc[runs], outer_seconds, stats, outermost),
         separator=None,
-        overlapping=[s.path for s in tree if s.overlapping],
+        overlapping=[s.path for s in tree if not s.summed],
+        parallel=[s.path for s in tree if s.overlapping and s.summed],
     )
     if levels is not None:
         result.separator = _separator(rows, walls, levels, by_group, result, stats)
@@ -99,6 +102,7 @@ def _stat(
     n = len(walls)
     per_run = part.set_index("run")
     seconds = per_run["total_seconds"].groupby(level=0).sum()
+    covered = per_run["covered_seconds"].fillna(per_run["total_seconds"])
     shares = per_run["share"].groupby(level=0).sum()
     called = per_run[per_run["count"] > 0]
     per_call = (called["total_seconds"] / called["count"]).groupby(level=0).mean()
@@ -121,14 +125,15 @@ def _stat(
         role=role_of(path, roles),
         runs=len(seconds),
         share=float(shares.sum() / n),
-        pooled_share=float(seconds.sum() / walls.sum()),
+        pooled_share=float(covered.sum() / walls.sum()),
         self_share=float(per_run["self_share"].sum() / n),
         per_call=float(per_call.mean()) if len(per_call) else None,
         total_seconds=float(seconds.sum()),
         counts=sorted({int(c) for c in part["count"]}),
         by_group=by_group,
         by_group_share=by_share,
-        overlapping=bool(part["overlapping"].mean() > 0.5),
+        overlapping=bool(part["overlapping"].mean() > MOST),
+        summed=bool(part["covered_seconds"].notna().mean() > MOST),
     )
 
 
@@ -158,7 +163,7 @@ def _role_shares(tree: Sequence[SectionStat]) -> dict[Role, float]:
     """Shares by role from self time, largest first: each second counts for the role of its innermost section."""
     shares: dict[Role, float] = {}
     for stat in tree:
-        if not stat.overlapping:
+        if stat.summed:
             shares[stat.role] = shares.get(stat.role, 0.0) + stat.self_share
     return dict(sorted(shares.items(), key=lambda x: -x[1]))
 
@@ -182,7 +187,7 @@ def _double_count(
         return None
     sums = outer_seconds[outer_seconds > 0]
     largest = max(outermost, key=lambda p: stats[p].total_seconds)
-    seconds = rows[(rows["section"] == largest) & rows["outermost"]].groupby("run")["total_seconds"].sum()
+    seconds = rows[(rows["section"] == largest) & rows["outermost"]].groupby("run")["covered_seconds"].sum()
     share = float((seconds.reindex(sums.index, fill_value=0.0) / sums).mean())
     return DoubleCount(all_rows, outer, float(sums.mean()), largest, share)
 
@@ -207,7 +212,7 @@ def _separator(
     difference = slow_wall - fast_wall
     if difference <= 0:
         return None
-    table = rows[rows["outermost"]].pivot_table(index="run", columns="section", values="total_seconds", aggfunc="sum")
+    table = rows[rows["outermost"]].pivot_table(index="run", columns="section", values="covered_seconds", aggfunc="sum")
     table = table.reindex(walls.index).fillna(0.0)
     parts = {
         str(path): float(table.loc[is_slow, path].mean() - table.loc[is_fast, path].mean()) / difference

@@ -93,7 +93,7 @@ def _rows(intervals: Intervals, style: Style) -> list[_Row]:
     rows = []
     last = len(intervals.stats) - 1
     for index, stat in enumerate(intervals.stats):
-        opening = stat.start == START or (stat.position == 1)
+        opening = stat.start == START or (stat.position == 1 and intervals.opening_mean is not None)
         tail = stat.end == END and index == last and intervals.tail_mean is not None
         name = f"{style.name(stat.start)} → {style.name(stat.end)}"
         if stat.position is not None:

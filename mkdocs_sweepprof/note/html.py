@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mkdocs_sweepprof.analysis.results import Analysis, ComparisonStat
+from mkdocs_sweepprof.analysis.results import Analysis, ComparisonStat, Effect
 from mkdocs_sweepprof.figures.theme import CATEGORIES, GREY
 from mkdocs_sweepprof.note.escape import Safe, code, esc, plain
 from mkdocs_sweepprof.note.facts import MAX_LEVELS, UNATTRIBUTED, Facts, later_intervals, shown_runs
@@ -126,9 +126,12 @@ class Tables:
     def other_levels(self) -> Safe | None:
         """Mean wall time by level of the other factors."""
         rows = []
-        for factor in self.a.factors:
+        for factor in sorted(self.a.factors, key=lambda f: f.determined_by is not None):
             stats = self.a.by.get(factor.name, [])
             if factor.name == self.a.group or not 2 <= len(stats) <= MAX_OTHER_LEVELS:
+                continue
+            # A value of nearly every run alone: its rows are the runs table again.
+            if factor.thin:
                 continue
             for s in stats:
                 base = f"runtime.by.{factor.name}.{s.level}"
@@ -156,13 +159,13 @@ class Tables:
         """Strength of each factor on wall time."""
         if not any(e.eta_squared is not None for e in self.a.effects):
             return None
-        order = []
-        for e in self.a.effects:
-            if not e.determined_by or not any(o.field == e.determined_by for o in self.a.effects):
-                order.append((e, 0))
-                order += [(x, 1) for x in self.a.effects if x.determined_by == e.field]
-        seen = {e.field for e, _ in order}
-        order += [(e, 1) for e in self.a.effects if e.field not in seen]
+        known = {e.field for e in self.a.effects}
+        order: list[tuple[Effect, int]] = []
+        stack = [(e, 0) for e in reversed(self.a.effects) if e.determined_by not in known]
+        while stack:
+            e, depth = stack.pop()
+            order.append((e, depth))
+            stack += [(x, depth + 1) for x in reversed(self.a.effects) if x.determined_by == e.field]
         rows = [
             [
                 self._name(e.field, depth),
@@ -242,6 +245,8 @@ class Tables:
             return None
         stats = {s.path: s for s in p.sections}
         paths = sorted(p.outermost, key=lambda x: -stats[x].share)[:6]
+        if not paths:
+            return None
         rows = [[self._name(v), *(self._fact(f"section.{x}.by.{v}.per_call") for x in paths)] for v in levels]
         heads = [Head(self.w.name(a.group)), *(Head(self.w.name(x), True) for x in paths)]
         return table(heads, rows, S("Time per call by {}").format(self.w.name(a.group)))
@@ -262,7 +267,7 @@ class Tables:
         for i, s in enumerate(x.stats[:MAX_ROWS]):
             base = f"intervals.{s.key}"
             name = self.w.interval(s)
-            if i == 0:
+            if i == 0 and x.opening_mean is not None:
                 name += S(" (opening)")
             elif later is not None and s not in later:
                 name += S(" (final tail)")

@@ -40,6 +40,7 @@ from mkdocs_sweepprof.note.format import capital, listing, plural, setting, word
 
 S = Safe
 
+EPOCH_END = "epoch_end"
 MAJORITY = 0.5
 """More than this is "most"."""
 STANDS_OUT = 1.25
@@ -178,10 +179,14 @@ class Wording:
 
     def _ranked(self, p: Profile) -> list[tuple[str, str, float]]:
         """(words, fact id, share), largest first: the roles, and outermost sections that have none."""
-        stats = {s.path: s for s in p.sections}
         found = [(ROLES[r][0], f"role.{r}.share", v) for r, v in p.roles.items() if r in ROLES and v > 0]
-        loose = [stats[x] for x in p.outermost if stats[x].role not in ROLES]
-        found += [(s.path, f"section.{s.path}.share", s.share) for s in loose if s.share > 0]
+        # Roles count each second once, so sections without one are held against them by their own time.
+        loose = [s for s in p.sections if s.role not in ROLES and s.summed]
+        found += [
+            (s.path, f"section.{s.path}.{'share' if s.share == s.self_share else 'self_share'}", s.self_share)
+            for s in loose
+            if s.self_share > 0
+        ]
         return sorted(found, key=lambda x: -x[2])
 
     def _role_words(self, entry: tuple[str, str, float]) -> Safe:
@@ -234,7 +239,7 @@ class Wording:
         out: list[tuple[str, Safe]] = []
         ranked = sorted(self.a.knobs, key=lambda k: -k.bound)
         high = [k for k in ranked if k.leverage == "high"]
-        best = high[0].bound if high else 0.0
+        best = ranked[0].bound if ranked else 0.0
         if p.unattributed >= HIGH and p.unattributed > best:
             out.append(
                 (
@@ -460,7 +465,7 @@ class Wording:
         )
 
     def speedups_end(self) -> list[Safe]:
-        """What the bounds mean, and what bounds the sweep."""
+        """What the bounds mean, and what they leave out."""
         text = S(
             "These are upper bounds from the shares measured here, not timings of changed runs: each says what a "
             "change "
@@ -468,15 +473,12 @@ class Wording:
         )
         if any(k.overlaps for k in self.a.knobs):
             text += S(" Bounds of changes that overlap must not be added.")
-        out = [text]
         p = self.a.profile
-        if p:
-            out.append(S("Read them with the verdict: {}").format(self._lower_first(self.verdict())))
-        return out
-
-    def _lower_first(self, text: Safe) -> Safe:
-        first = text.split(" ", 1)[0]
-        return S(text[0].lower() + text[1:]) if first.isalpha() else text
+        if p and p.unattributed > UNATTRIBUTED:
+            text += S(" None of them touches the {} of wall time that was not profiled.").format(
+                self.ref("sections.unattributed.share")
+            )
+        return [text]
 
     # --- runtime snapshot ------------------------------------------------------------------------------------------
 
@@ -572,6 +574,10 @@ class Wording:
         """How the note came by its group."""
         if self.a.group is None or not self.a.group_inferred:
             return None
+        if self.a.group_by_custom:
+            return S("Runs are compared by {}, as results in this layout are. {} can name another field.").format(
+                self.name(self.a.group), code("collection.yml")
+            )
         return S(
             "Runs are compared by {}: of the fields that sort runs into groups, it has the largest ω² on wall time. "
             "{} can name another."
@@ -585,9 +591,12 @@ class Wording:
         return [x for x in parts if x]
 
     def _effects(self) -> Safe | None:
-        found = [e for e in self.a.effects if e.eta_squared is not None]
-        if not found:
+        defined = [e for e in self.a.effects if e.eta_squared is not None]
+        if not defined:
             return self._undefined() or None
+        # A field that another determines has no effect of its own to name first.
+        fields = {e.field for e in defined}
+        found = [e for e in defined if e.determined_by not in fields] or defined
         top = found[0]
         ties = [e for e in found if self._eta_text(e) == self._eta_text(top)]
         if len(ties) > 1:
@@ -607,15 +616,15 @@ class Wording:
                 "No field alone accounts for half of the variation in wall time; {} comes closest (η² {})."
             ).format(self.name(top.field), self._eta(top))
         told = {e.field for e in ties}
-        text += self._fixed(top, found, told, "It") if len(ties) == 1 else S("")
+        text += self._fixed(top, defined, told, "It") if len(ties) == 1 else S("")
         rest = [e for e in found if e.field not in told]
         if rest:
             text += S(" Next is {} with {}.").format(self.name(rest[0].field), self._eta(rest[0]))
             told.add(rest[0].field)
-            text += self._fixed(rest[0], found, told, "It")
+            text += self._fixed(rest[0], defined, told, "It")
             more = self._alike([e for e in found if e.field not in told])
             if more:
-                text += S(" The rest: {}.").format(S("; ").join(more))
+                text += S(" The rest: {}.").format(self.some(more) if len(more) > LISTED else S("; ").join(more))
         chance = [e for e in found if e.omega_squared is not None and e.omega_squared <= 0]
         if chance:
             text += S(" Allowing for the number of levels (ω²), no effect beyond chance is seen for {}.").format(
@@ -671,7 +680,9 @@ class Wording:
         slowest = []
         for factor in self.a.factors:
             levels = self.a.by.get(factor.name, [])
-            if factor.name == self.a.group or len(levels) < 2 or all(s.n == 1 for s in levels):
+            if factor.name == self.a.group or len(levels) < 2 or factor.thin:
+                continue
+            if factor.determined_by and len(self.a.factors) > LISTED:
                 continue
             if f"runtime.by.{factor.name}.{levels[0].level}.mean" not in self.f:
                 continue
@@ -917,8 +928,9 @@ class Wording:
         return [lead]
 
     def interval(self, s: IntervalStat) -> Safe:
-        """An interval's name: ``run_start → step_200``, or its position."""
-        return S("{} → {}").format(self.name(s.start), self.name(s.end))
+        """An interval's name: ``run_start → step_200``; with its number where labels do not tell intervals apart."""
+        name = S("{} → {}").format(self.name(s.start), self.name(s.end))
+        return name if s.position is None else S("no. {} ({})").format(self.f.tally(s.position), name)
 
     def intervals(self) -> list[Safe]:
         """Paragraphs on the event log."""
@@ -931,6 +943,8 @@ class Wording:
         if x.tail_mean is None or x.before_tail_share is None:
             if not x.stats:
                 return None
+            if any(EPOCH_END in (s.start, s.end) for s in x.stats):
+                return S("The log marks no end of the run after its last epoch, so the final tail is not known.")
             return S("The log marks no epoch end, so the time before it and the final tail cannot be told apart.")
         hours = self.f.unit == "h"
         mean = S("On average, ") if x.runs > 1 else S("")
@@ -957,7 +971,7 @@ class Wording:
             return S("The runs’ markers differ too much to compare intervals one by one.")
         best = max(x.stats, key=lambda s: s.longest_in)
         ties = [s for s in x.stats if s.longest_in == best.longest_in]
-        opening = S(" the opening,") if best is x.stats[0] else S("")
+        opening = S(" the opening,") if best is x.stats[0] and x.opening_mean is not None else S("")
         base = f"intervals.{best.key}"
         if best.longest_in == 0:
             text = S("")
@@ -984,7 +998,7 @@ class Wording:
                 self.ref("intervals.later.count"), self.ref("intervals.later.range")
             )
             if x.opening_mean is not None and len(later) * min(s.mean for s in later) > x.opening_mean:
-                text += S("; being many, they outweigh the opening together")
+                text += S("; together they outweigh the opening, as there are many of them")
             text += S(".")
         if self.a.profile is None:
             text += S(
@@ -1284,6 +1298,13 @@ class Wording:
                     plural(len(p.overlapping), "runs", "run"),
                     plural(len(p.overlapping), "is", "are"),
                 )
+            )
+        if p.parallel:
+            out.append(
+                S(
+                    "Calls of {} overlap in time: the shares count the time in which at least one ran, the totals "
+                    "add all calls."
+                ).format(self.names(p.parallel))
             )
         return out
 

@@ -51,13 +51,15 @@ class Section:
     """A profiled part of a run. ``path`` parts are joined with ``/``; ``total_seconds`` includes nested sections.
 
     ``overlapping`` says that its calls run in parallel with other sections (or each other), so that its total is not
-    part of a sum: it is reported, and left out of outermost sums.
+    part of a sum. ``covered_seconds`` is then the time in which at least one of its calls ran and none of a section
+    beside it that counts already: that is what enters sums and shares. Without it the section is reported only.
     """
 
     path: str
     count: int
     total_seconds: float
     overlapping: bool = False
+    covered_seconds: float | None = None
 
 
 @dataclass(slots=True)
@@ -105,6 +107,9 @@ class Run:
     """Other names this run is known by (tracker run id, job id, run name): used to join fragments."""
     config: dict[str, Scalar] = field(default_factory=dict)
     """Flat: nested keys joined with dots."""
+    compare_by: str | None = None
+    """The config field that results in this layout are compared by, where it has such a custom (MLPerf: the
+    benchmark): the group, when collection.yml names none."""
     status: Status | None = None
     profile_wall: float | None = None
     started_at: float | None = None

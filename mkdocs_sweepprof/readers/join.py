@@ -618,6 +618,7 @@ def _merge(group: _Group) -> Run:
         directory=directory,
         aliases=tuple(names),
         config=config,
+        compare_by=next((m.compare_by for m in members if m.compare_by is not None), None),
         status=_status(members),
         profile_wall=next((m.profile_wall for m in members if m.profile_wall is not None), None),
         started_at=clock[0],
@@ -699,7 +700,8 @@ def _sections(members: Sequence[Run]) -> tuple[list[Section], str | None]:
         for section in run.sections:
             if section.path in merged:
                 continue
-            merged[section.path] = replace(section, overlapping=section.overlapping or weaker)
+            # What a weaker layout covers, the stronger one's sections cover too.
+            merged[section.path] = replace(section, overlapping=True, covered_seconds=None) if weaker else section
             if weaker:
                 aside.add(run.layout)
     if not aside:

@@ -89,7 +89,7 @@ class MLPerfReader:
 
     name = "mlperf"
     title = "MLPerf logs"
-    version = 1
+    version = 2
 
     def find(self, tree: Tree) -> Sequence[Source]:
         """Text files with an MLPerf line near either end, and ``result_N.txt`` beside them that hold none (yet)."""
@@ -320,6 +320,7 @@ def _fill(run: Run, path: str, attempt: _Attempt, complaints: Complaints) -> Non
     """Config, wall, status, sections and markers of one attempt."""
     notes: list[str] = []
     run.config = _config(path, attempt.rows)
+    run.compare_by = "submission_benchmark"
     start = attempt.start.time if attempt.start else None
     stop = attempt.stop.time if attempt.stop else None
     if attempt.start is not None and start is None:
@@ -385,8 +386,6 @@ def _fill(run: Run, path: str, attempt: _Attempt, complaints: Complaints) -> Non
         notes.append("Spans outside run_start to run_stop are left out.")
     paths = _paths(inside)
     run.sections = sections_of([(b, e, paths[kind]) for b, e, kind in inside])
-    if any(s.overlapping for s in run.sections):
-        notes.append("Some spans overlap, so their totals are no part of the run's sum.")
     run.events = _markers(attempt, inside, stops, start, stop) if run.started_at is not None else []
     run.notes = tuple(notes)
 

@@ -780,7 +780,8 @@ def sections_of(spans: list[tuple[float, float, str]]) -> list[Section]:
     """(start, end, path) spans → sections by first start.
 
     Of two sections that overlap and are not ancestor and descendant, the smaller is flagged ``overlapping``, so that
-    the sum of the others counts no second twice; a section whose own spans overlap is flagged too.
+    the sum of the others counts no second twice; a section whose own spans overlap is flagged too. What the flagged
+    ones cover beyond the others is worked out from the spans (``covered_seconds``).
     """
     sections: dict[str, Section] = {}
     shared: dict[tuple[str, str], float] = {}
@@ -806,7 +807,48 @@ def sections_of(spans: list[tuple[float, float, str]]) -> list[Section]:
         smaller = one if one.total_seconds < two.total_seconds else two
         if not one.overlapping and not two.overlapping and seconds > OVERLAP_SHARE * smaller.total_seconds:
             smaller.overlapping = True
+    if any(s.overlapping for s in sections.values()):
+        _cover(sections, spans)
     return list(sections.values())
+
+
+def _cover(sections: dict[str, Section], spans: list[tuple[float, float, str]]) -> None:
+    """Give the flagged sections the time that they cover and no sibling before them does, the largest first."""
+    merged: dict[str, list[tuple[float, float]]] = {}
+    for start, end, path in sorted(spans):
+        mine = merged.setdefault(path, [])
+        if mine and start <= mine[-1][1]:
+            mine[-1] = (mine[-1][0], max(mine[-1][1], end))
+        else:
+            mine.append((start, end))
+    beside: dict[str | None, list[str]] = {}
+    for path in sections:
+        above = path.rpartition("/")[0]
+        while above and above not in sections:
+            above = above.rpartition("/")[0]
+        beside.setdefault(above or None, []).append(path)
+    for paths in beside.values():
+        paths.sort(key=lambda p: (sections[p].overlapping, -_length(merged[p]), p))
+        taken: list[tuple[float, float]] = []
+        for path in paths:
+            union = _union(taken, merged[path])
+            if sections[path].overlapping:
+                sections[path].covered_seconds = max(0.0, _length(union) - _length(taken))
+            taken = union
+
+
+def _length(stretches: list[tuple[float, float]]) -> float:
+    return math.fsum(end - start for start, end in stretches)
+
+
+def _union(one: list[tuple[float, float]], two: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    out: list[tuple[float, float]] = []
+    for start, end in sorted([*one, *two]):
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(out[-1][1], end))
+        else:
+            out.append((start, end))
+    return out
 
 
 # --- outcome -------------------------------------------------------------------------------------------------------
