@@ -13,13 +13,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mkdocs_sweepprof import plugin
+import click
+
+from mkdocs_sweepprof import cli, plugin
 from mkdocs_sweepprof.schema import json_schema
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE = DOCS / "guide" / "collection-yml.md"
 SCHEMA = DOCS / "guide" / "collection.schema.json"
 OPTIONS = DOCS / "guide" / "options.md"
+COMMANDS = DOCS / "guide" / "command-line.md"
 
 HEAD = """\
 <!-- Written by scripts/write_reference.py from mkdocs_sweepprof/schema.py: change it there. -->
@@ -63,6 +66,26 @@ plugins:
 
 An option that cannot work (an unknown name, a root that holds the site itself) ends the build with a message that says
 what to do. Paths are relative to `mkdocs.yml`.
+"""
+
+
+COMMANDS_HEAD = """\
+<!-- Written by scripts/write_reference.py from mkdocs_sweepprof/cli.py: change it there. -->
+
+# The command line
+
+`sweepprof` does what belongs beside a build. It reads the plugin's options from `./mkdocs.yml`, or from the file that
+`-f` names; without one it works with the defaults.
+
+| you want to | call |
+|---|---|
+| know what is read from a folder, and what is wrong | `sweepprof check collections/my-sweep` |
+| begin a `collection.yml` from what the runs hold | `sweepprof new collections/my-sweep` |
+| bring a sweep from scratch storage into the repository | `sweepprof pack /scratch/me/sweep7 collections/sweep7` |
+| have the notes as plain Markdown, for another site builder | `sweepprof export --out docs` |
+
+No command overwrites a file that it did not make, and none leaves half a file behind when it is interrupted. Bad input
+gives a message, never a traceback.
 """
 
 
@@ -144,9 +167,23 @@ def options() -> str:
     return "\n".join(parts)
 
 
+def commands() -> str:
+    """One part for each command, with its own help text."""
+    parts = [COMMANDS_HEAD]
+    for name in sorted(cli.main.commands):
+        command = cli.main.commands[name]
+        context = click.Context(
+            command, info_name=f"sweepprof {name}", help_option_names=["-h", "--help"], terminal_width=88
+        )
+        text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+        parts.append(f"## {name}\n\n```text\n{text}\n```\n")
+    return "\n".join(parts)
+
+
 def main(arguments: list[str]) -> int:
     stale = []
-    for path, text in ((PAGE, page()), (SCHEMA, schema()), (OPTIONS, options())):
+    made = ((PAGE, page()), (SCHEMA, schema()), (OPTIONS, options()), (COMMANDS, commands()))
+    for path, text in made:
         if path.exists() and path.read_text("utf-8") == text:
             continue
         if "--check" in arguments:
