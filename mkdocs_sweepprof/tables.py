@@ -92,6 +92,9 @@ def make(
     frame = pd.DataFrame(run_rows, columns=list(_blank_row("", None, ""))).set_index("run")
     for column in ("wall_seconds", "started_at", "elapsed_seconds", "reached_seconds", *(f"clock_{c}" for c in CLOCKS)):
         frame[column] = frame[column].astype("float64")
+    # pandas makes text columns of these as soon as one value is text, and NaN of their None.
+    for column in ("layout", "status", "left_out", "detail", "wall_source"):
+        frame[column] = pd.Series([row[column] for row in run_rows], index=frame.index, dtype=object)
     notes = list(dict.fromkeys(note for r in kept for note in r.notes))
     return Tables(
         runs=frame,
@@ -334,7 +337,7 @@ def _sections(runs: Sequence[Run], frame: pd.DataFrame) -> pd.DataFrame:
 def _intervals(runs: Sequence[Run], frame: pd.DataFrame) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for run in runs:
-        if frame["left_out"].get(run.id) is None:
+        if pd.isna(frame["left_out"].get(run.id)):
             rows.extend(_run_intervals(run))
     columns = ["run", "position", "start", "end", "seconds", "tail", "opening"]
     out = pd.DataFrame(rows, columns=columns)
