@@ -47,7 +47,7 @@ $(VENV)/.site: $(VENV)/.venv pyproject.toml
 	touch $@
 
 $(VENV)/.test: $(VENV)/.venv pyproject.toml
-	$(BIN)/python -m pip install --quiet -e '.[all,test]'
+	$(BIN)/python -m pip install --quiet -e '.[all,test,compat-test]'
 	touch $@ $(VENV)/.site
 
 clean:
