@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mkdocs_sweepprof import __version__
 from mkdocs_sweepprof.collection import Collection, discover
-from mkdocs_sweepprof.readers import readers
+from mkdocs_sweepprof.readers import faults, readers
 from mkdocs_sweepprof.readers.base import Problem, Reader, Reading, Source
 from mkdocs_sweepprof.redact import Redactor
 from mkdocs_sweepprof.site import OVERVIEW, SCRIPT, STYLE, Asset, Entry, Message, Options, Page, Quotable, Site
@@ -145,6 +145,8 @@ class _Build:
                     continue
                 taken[collection.folder] = place
                 jobs.append(_Job(collection, place, self._content_key(collection)))
+        for fault in faults():
+            self._say("warning", fault)
         return sorted(jobs, key=lambda j: j.collection.folder)
 
     def _content_key(self, collection: Collection) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mkdocs_sweepprof.collection import Collection, _marked, discover, single
 from mkdocs_sweepprof.project import shown
-from mkdocs_sweepprof.readers import readers
+from mkdocs_sweepprof.readers import faults, readers
 from mkdocs_sweepprof.readers.base import Problem, Reader, Reading
 from mkdocs_sweepprof.readers.tree import Tree
 from mkdocs_sweepprof.redact import Redactor
@@ -83,10 +83,12 @@ class Checked:
     """(folder, some of its files): folders in a root in which no reader recognised runs."""
     missing: list[str] = field(default_factory=list)
     """Named folders that hold no collection, or do not exist: a message each."""
+    faults: list[str] = field(default_factory=list)
+    """Readers of other packages that cannot be used, or failed."""
 
     @property
     def warnings(self) -> int:
-        return sum(r.warnings for r in self.reports) + len(self.missing)
+        return sum(r.warnings for r in self.reports) + len(self.missing) + len(self.faults)
 
 
 Progress = Callable[[int, int, str], None]
@@ -122,6 +124,7 @@ def check(options: Options, paths: Sequence[Path] = (), progress: Progress | Non
         if progress:
             progress(i, len(found), place)
         out.reports.append(_report(collection, place, by_name, redactor))
+    out.faults = faults()
     if progress:
         progress(len(found), len(found), "")
     return out
@@ -138,6 +141,7 @@ def lines(checked: Checked, verbose: bool = False) -> Iterator[str]:
         yield "  a tracker's folder as it is. `sweepprof new` writes a collection.yml for a folder."
         yield ""
     yield from checked.missing
+    yield from checked.faults
     total = sum(len(r.runs) for r in checked.reports)
     counted = sum(r.counted for r in checked.reports)
     yield (

@@ -111,6 +111,7 @@ def check(config_file: Path | None, roots: Sequence[str], paths: Sequence[Path],
             "collections": [r.as_json() for r in done.reports],
             "unrecognised": [{"folder": folder, "files": files} for folder, files in done.unrecognised],
             "missing": done.missing,
+            "faults": done.faults,
         }
         click.echo(json.dumps(body, indent=2))
     else:

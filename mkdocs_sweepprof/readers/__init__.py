@@ -1,6 +1,7 @@
 """Readers: one module per on-disk layout, all giving the same records. See :mod:`.base` for the interface.
 
-A reader in another package registers itself under the entry-point group ``mkdocs_sweepprof.readers``.
+A reader in another package registers itself under the entry-point group ``mkdocs_sweepprof.readers``. It cannot stop a
+build: what is wrong with it becomes a message.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 from mkdocs_sweepprof.readers.base import Reader
+from mkdocs_sweepprof.readers.guard import REMEDY, GuardedReader
 
 GROUP = "mkdocs_sweepprof.readers"
 """Entry-point group for readers of other packages."""
@@ -32,23 +34,41 @@ BUILTIN = {
 
 
 @cache
-def readers() -> tuple[Reader, ...]:
-    """All readers, built-in first, then those of other packages by name.
-
-    Raises:
-        TypeError: a registered object does not have the reader interface.
-    """
+def _load() -> tuple[tuple[Reader, ...], tuple[str, ...]]:
+    """All readers, and a message for each of another package that cannot be used."""
     found: list[Reader] = []
-    for name, target in BUILTIN.items():
+    for target in BUILTIN.values():
         module, _, attribute = target.partition(":")
-        found.append(_checked(name, getattr(import_module(module), attribute)()))
-    for point in sorted(entry_points(group=GROUP), key=lambda p: p.name):
-        if point.name not in BUILTIN:
-            found.append(_checked(point.name, point.load()()))
-    return tuple(found)
+        made: Reader = getattr(import_module(module), attribute)()
+        found.append(made)
+    names = {reader.name: "this package" for reader in found}
+    broken: list[str] = []
+    for point in sorted(entry_points(group=GROUP), key=lambda p: (p.name, p.value)):
+        package = point.dist.name if point.dist else point.value.partition(":")[0].partition(".")[0]
+        try:
+            reader = GuardedReader(point.load()(), package)
+            if reader.name in names:
+                raise ValueError(f"a reader of that name comes with {names[reader.name]}")
+        except Exception as error:
+            why = f"{type(error).__name__}: {error}".strip(": ")[:200]
+            broken.append(f"The reader '{point.name}' of the package '{package}' cannot be used ({why}). {REMEDY}")
+            continue
+        names[reader.name] = f"the package '{package}'"
+        found.append(reader)
+    return tuple(found), tuple(broken)
 
 
-def _checked(name: str, reader: object) -> Reader:
-    if not isinstance(reader, Reader):
-        raise TypeError(f"reader {name!r} ({type(reader).__name__}) lacks name, title, version, find or read")
-    return reader
+def readers() -> tuple[Reader, ...]:
+    """All usable readers, built-in first, then those of other packages by name."""
+    return _load()[0]
+
+
+def faults() -> list[str]:
+    """Messages about readers of other packages: those that cannot be used, and those that failed since asked last."""
+    found, broken = _load()
+    said = list(broken)
+    for reader in found:
+        if isinstance(reader, GuardedReader):
+            said += reader.faults
+            reader.faults = []
+    return said
