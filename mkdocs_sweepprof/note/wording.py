@@ -475,7 +475,7 @@ class Wording:
             text += S(" Bounds of changes that overlap must not be added.")
         p = self.a.profile
         if p and p.unattributed > UNATTRIBUTED:
-            text += S(" None of them touches the {} of wall time that was not profiled.").format(
+            text += S(" What was not profiled ({} of wall time) lies outside every one of them.").format(
                 self.ref("sections.unattributed.share")
             )
         return [text]
