@@ -137,7 +137,7 @@ def body(written: Note | str) -> str:
 
 def as_html(written: Note | str, extensions: Sequence[str] = BARE) -> str:
     configs = {k: v for k, v in EXTENSION_CONFIGS.items() if k in extensions}
-    return markdown_package.markdown(body(written), extensions=list(extensions), extension_configs=configs)
+    return str(markdown_package.markdown(body(written), extensions=list(extensions), extension_configs=configs))
 
 
 def text_of(page: str) -> str:
