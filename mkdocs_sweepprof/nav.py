@@ -33,7 +33,8 @@ def place(nav: Nav, entries: Sequence[Entry], overview: bool, mode: Mode = "auto
             into one section at the end; ``append`` leaves out the first of these; ``none`` adds nothing (and takes
             the placeholder away, which would be a dead link).
 
-    A note that the nav already names stays where its author put it.
+    A note that the nav already names stays where its author put it; where it names the overview, notes without another
+    place come after it.
     """
     out: Nav = _copy(nav)
     if mode == "none":
@@ -43,6 +44,8 @@ def place(nav: Nav, entries: Sequence[Entry], overview: bool, mode: Mode = "auto
     waiting = [e for e in entries if e.src_uri not in named]
     if mode == "auto":
         waiting = _beside(out, waiting)
+    if waiting and OVERVIEW in named and _after_overview(out, tree(waiting)):
+        waiting = []
     front = [OVERVIEW] if overview and OVERVIEW not in named else []
     section = [*front, *tree(waiting)]
     if not _replace_placeholder(out, section) and section:
@@ -95,12 +98,6 @@ def folder_title(name: str) -> str:
 def page_title(src_uri: str) -> str:
     """``profiling.md`` → ``Profiling``: what stands beside “Design” and “Results”."""
     return folder_title(posixpath.splitext(posixpath.basename(src_uri))[0])
-
-
-def ours(src_uris: Iterable[str], entry: Entry) -> str | None:
-    """The hand-written page that the note follows: results, else design, whichever is among ``src_uris``."""
-    there = set(src_uris)
-    return next((p for p in (entry.results, entry.design) if p and p in there), None)
 
 
 def _beside(nav: Nav, entries: Sequence[Entry]) -> list[Entry]:
@@ -175,6 +172,22 @@ def _replace_placeholder(nav: Any, section: Nav) -> bool:
             done = True
     nav[:] = keep
     return done
+
+
+def _after_overview(nav: Nav, notes: Nav) -> bool:
+    """Put notes behind an overview that the author named, in place: in its list, or in a section made of it."""
+    spot = _find(nav, OVERVIEW)
+    if spot is None:
+        return False
+    siblings, index = spot
+    item = siblings[index]
+    if siblings is not nav:
+        siblings[index + 1 : index + 1] = notes
+    elif isinstance(item, dict):
+        siblings[index] = {title: [OVERVIEW, *notes] for title in item}
+    else:
+        siblings[index] = {SECTION: [OVERVIEW, *notes]}
+    return True
 
 
 def _placeholder_title(item: Any) -> str | None:

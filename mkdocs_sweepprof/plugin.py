@@ -25,6 +25,7 @@ from mkdocs_sweepprof.site import OVERVIEW, SCRIPT, STYLE, Entry, Message, Optio
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from jinja2 import Environment
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.livereload import LiveReloadServer
 
@@ -124,6 +125,9 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
         self._missing: set[str] = set()
         self._command: str | None = None
         self._watcher: Watcher | None = None
+        self._nav: Navigation | None = None
+        self._omitted: int | None = None
+        """The level at which pages left out of the nav are reported, while that waits for ours to be put in."""
 
     # --- events ------------------------------------------------------------------------------------------------------
 
@@ -156,7 +160,7 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
     def _on_files(self, files: Files, *, config: MkDocsConfig) -> None:
         """Build the notes and add them, in place: other plugins hold on to ``files``."""
         assert self._options is not None
-        docs = frozenset(f.src_uri for f in files.documentation_pages() if f.generated_by != "sweepprof")
+        docs = frozenset(_written(files, config))
         if self.config.watch and self._command == "serve":
             self._watch().before_build(self._options.roots)
         self._site = build(self._options, docs, None)
@@ -169,7 +173,16 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
         self._add_to_nav(config)
 
     def _after_files(self, files: Files, *, config: MkDocsConfig) -> None:
-        """static-i18n makes new files from paths in the docs folder: give ours their content back, each language."""
+        """Mend what plugins that came between did.
+
+        static-i18n makes new files from paths in the docs folder: ours get their content back, in each language.
+        """
+        # literate-nav has made a nav by now.
+        self._add_to_nav(config)
+        checks = config.validation.nav
+        if "awesome-nav" in config.plugins and self._entries and self.config.nav != "none":
+            # It makes its nav after this, and what it leaves out is reported then; ours is put in only later.
+            self._omitted, checks.omitted_files = checks.omitted_files, logging.DEBUG
         if not _has_i18n(config):
             return
         for file in files:
@@ -195,9 +208,19 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
 
     def on_nav(self, nav: Navigation, *, config: MkDocsConfig, files: Files) -> None:
         """Order what MkDocs sorted by name, and place what another plugin's nav does not know."""
+        self._nav = nav
         if self.config.nav == "none":
             return
         _Shelf(nav, files).settle(self._entries, explicit=config.nav is not None, mode=self.config.nav)
+        if self._omitted is not None:
+            config.validation.nav.omitted_files, self._omitted = self._omitted, None
+            _report_omitted(nav, files, config)
+
+    def on_env(self, env: Environment, *, config: MkDocsConfig, files: Files) -> None:
+        """Put back what static-i18n threw out of the nav: it keeps only what lies in a language's folder."""
+        nav, self._nav = self._nav, None
+        if nav is not None and _has_i18n(config) and self.config.nav != "none":
+            _Shelf(nav, files).settle(self._entries, explicit=True, mode=self.config.nav)
 
     @event_priority(100)
     def on_page_markdown(self, markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str | None:
@@ -284,6 +307,7 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
         """Add pages and assets that collide with nothing; report those that do."""
         self._pages, self._contents = set(), {}
         taken = {f.dest_uri: f for f in files if _included(f)}
+        written = _written(files, config)
         added: list[File] = []
         pages = {page.src_uri: page for page in self._site.pages}
         contents: list[tuple[str, str | bytes, Path | None]] = [
@@ -293,7 +317,7 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
         for src_uri, content, path in contents:
             file = File.generated(config, src_uri, content=content)
             there = files.get_file_from_path(src_uri) if src_uri in files.src_uris else None
-            rival = there or taken.get(file.dest_uri)
+            rival = there or taken.get(file.dest_uri) or written.get(src_uri)
             if rival is not None:
                 self._tell([_collision(src_uri, rival, ours=rival in added)])
                 if there is None and src_uri in pages:
@@ -404,8 +428,8 @@ class _Shelf:
             self._relink()
 
     def _page(self, src_uri: str) -> Page | None:
-        file = self.files.src_uris.get(src_uri)
-        return file.page if file is not None and file.inclusion.value > InclusionLevel.NOT_IN_NAV.value else None
+        file = self.files.get_file_from_path(src_uri)  # of static-i18n's files: the one in this language
+        return file.page if file is not None and _in_nav(file) else None
 
     def _spot(self, page: Any) -> tuple[list[Any], int, Any] | None:
         """(siblings, index, parent) of a page in the tree."""
@@ -468,8 +492,42 @@ def _included(file: File) -> bool:
     return bool(file.inclusion.value > InclusionLevel.DRAFT.value)
 
 
+def _in_nav(file: File) -> bool:
+    return bool(file.inclusion.value > InclusionLevel.NOT_IN_NAV.value)
+
+
 def _has_i18n(config: MkDocsConfig) -> bool:
     return "i18n" in config.plugins
+
+
+def _written(files: Files, config: MkDocsConfig) -> dict[str, File]:
+    """Hand-written pages by the source paths that links name them by.
+
+    With static-i18n these are without the language (``design.md`` for ``en/design.md`` or ``design.en.md``).
+    """
+    found = {f.src_uri: f for f in files.documentation_pages() if f.generated_by != "sweepprof"}
+    i18n = config.plugins.get("i18n")
+    languages = getattr(i18n, "all_languages", ())
+    for uri, file in list(found.items()):
+        first, _, rest = uri.partition("/")
+        stem, _, language = uri.removesuffix(".md").rpartition(".")
+        if first in languages and rest:
+            found.setdefault(rest, file)
+        elif language in languages and stem:
+            found.setdefault(f"{stem}.md", file)
+    return found
+
+
+def _report_omitted(nav: Navigation, files: Files, config: MkDocsConfig) -> None:
+    """What MkDocs says of pages outside the nav, in its words."""
+    placed = set(map(id, nav.pages))
+    omitted = [f.src_path for f in files.documentation_pages() if _in_nav(f) and id(f.page) not in placed]
+    if omitted:
+        logging.getLogger("mkdocs.structure.nav").log(
+            config.validation.nav.omitted_files,
+            'The following pages exist in the docs directory, but are not included in the "nav" configuration:\n  - '
+            + "\n  - ".join(omitted),
+        )
 
 
 def _prefix(files: Files, pages: set[str]) -> str:

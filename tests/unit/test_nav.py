@@ -143,6 +143,16 @@ def test_what_the_author_named_stays_there(mode: Any) -> None:
     assert place(nav, [V2], True, mode) == nav
 
 
+def test_notes_come_after_an_overview_that_the_author_named() -> None:
+    notes = SWEEPS_V2["Sweeps"][1:]
+    assert place(["a.md", {"Lab": ["b.md", OVERVIEW, "c.md"]}], [V2], True) == [
+        "a.md",
+        {"Lab": ["b.md", OVERVIEW, *notes, "c.md"]},
+    ]
+    assert place([{"All": OVERVIEW}, "a.md"], [V2], True) == [{"All": [OVERVIEW, *notes]}, "a.md"]
+    assert place([OVERVIEW], [V2], True, "append") == [{"Sweeps": [OVERVIEW, *notes]}]
+
+
 def test_the_given_nav_is_left_as_it_was() -> None:
     nav = [{"Work": ["lab/v2/results.md", {"Sweeps": "sweepprof/"}]}]
     before = copy.deepcopy(nav)
