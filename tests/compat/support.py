@@ -123,11 +123,6 @@ def script(name: str) -> str:
     return str(Path(sys.executable).parent / name)
 
 
-def script(name: str) -> str:
-    """The path of a command that lies beside this Python."""
-    return str(Path(sys.executable).parent / name)
-
-
 def git(folder: Path, *arguments: str) -> str:
     """Run git and return what it printed."""
     done = subprocess.run(
