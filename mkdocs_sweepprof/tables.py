@@ -234,7 +234,8 @@ def _left_out(run: Run, clocks: dict[str, float]) -> tuple[str | None, str]:
 
 def _fields(runs: Sequence[Run], index: pd.Index[Any], exclude: Sequence[str]) -> pd.DataFrame:
     names: dict[str, None] = {}
-    for run in runs:
+    # The fullest configs first, so that the order of fields does not hang on the runs' names.
+    for run in sorted(runs, key=lambda r: (-len(r.config), tuple(r.config))):
         for name in run.config:
             if not matches(name, exclude):
                 names.setdefault(name, None)

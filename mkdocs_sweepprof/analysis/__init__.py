@@ -48,10 +48,11 @@ def analyse(
         name: the collection's folder name.
         others: the collections to compare with.
     """
-    counted = tables.counted
-    rows = tables.runs.loc[counted]
-    wall = rows["wall_seconds"]
+    rows = tables.runs.loc[tables.counted]
+    counted = _in_order(rows["wall_seconds"], tables.fields)
+    wall = rows["wall_seconds"].loc[counted]
     fields = tables.fields.loc[counted] if len(tables.fields.columns) else pd.DataFrame(index=counted)
+    section_rows = _of_runs(tables.sections, counted)
     factors, settings = effects.factors_and_settings(fields, config.levels, config.factors)
     found = effects.effects(wall, fields, factors)
     group = config.group
@@ -71,15 +72,18 @@ def analyse(
     by_group = by[group] if group else []
     cross = effects.cross_factor(factors, found, group, fields) if group else None
     prof = sections.profile(
-        tables.sections, wall, rows["wall_source"], group_levels, by_group, {str(k): v for k, v in config.roles.items()}
+        section_rows, wall, rows["wall_source"], group_levels, by_group, {str(k): v for k, v in config.roles.items()}
     )
+    if prof is not None:
+        place = {str(run): i for i, run in enumerate(tables.runs.index)}
+        prof.above_wall.sort(key=lambda x: place[x[0]])
     result = Analysis(
         name=name,
         title=config.title or name,
         runtime=_runtime(wall, len(tables.runs)),
         rows=_rows(tables, config.run_url, [f.name for f in factors]),
         left_out=_left_out(tables),
-        wall_sources={str(k): int(v) for k, v in Counter(rows["wall_source"]).most_common()},
+        wall_sources=_most_first(rows["wall_source"]),
         clock_conflicts=_conflicts(rows),
         sessions=[
             SessionStat(str(r.Index), int(r.sessions), float(r.wall_seconds), float(r.elapsed_seconds))  # type: ignore[arg-type]
@@ -87,7 +91,7 @@ def analyse(
         ],
         pruned=int((rows["status"] == "pruned").sum()),
         unknown_end=int((rows["status"].isna() & rows["wall_source"].isin(["activity", "sections"])).sum()),
-        layouts={str(k): int(v) for k, v in Counter(tables.runs["layout"].dropna()).most_common()},
+        layouts=_most_first(tables.runs["layout"].dropna()),
         group=group,
         group_inferred=inferred and group is not None,
         group_by_custom=custom,
@@ -99,7 +103,7 @@ def analyse(
         cells=effects.cells(wall, fields, by_name[group], cross) if group and cross else None,
         repeats=effects.repeats(fields, factors),
         profile=prof,
-        intervals=intervals.intervals(tables.intervals, wall, group_levels, by_group),
+        intervals=intervals.intervals(_of_runs(tables.intervals, counted), wall, group_levels, by_group),
         cross_check=intervals.cross_check(tables.runs, list(counted)),
         knobs=[],
         comparisons=[],
@@ -112,10 +116,30 @@ def analyse(
         specs = [
             knobs.KnobSpec(k.id, k.setting, k.label, k.verb, tuple(k.sections), k.keep, k.note) for k in config.knobs
         ] or knobs.candidates(prof)
-        result.knobs = [knobs.knob(s, tables.sections, wall, settings, prof) for s in specs]
+        result.knobs = [knobs.knob(s, section_rows, wall, settings, prof) for s in specs]
         knobs.mark_overlaps(result.knobs)
     result.comparisons = [c for o in others if (c := comparison.compare(result, o)) is not None]
     return result
+
+
+def _in_order(wall: pd.Series, fields: pd.DataFrame) -> pd.Index:
+    """The runs by wall, then by their levels: a sum's last digit hangs on its order, and no number of a note shall
+    hang on what the runs are called."""
+    seconds = wall.tolist()
+    tied = [i for i, again in enumerate(wall.duplicated(keep=False)) if again]
+    ties = dict(zip(tied, fields.loc[wall.index[tied]].itertuples(index=False, name=None), strict=True))
+    order = sorted(range(len(seconds)), key=lambda i: (seconds[i], ties.get(i, ())))
+    return wall.index[order]
+
+
+def _of_runs(table: pd.DataFrame, runs: pd.Index) -> pd.DataFrame:
+    """The rows of these runs, in the order of the runs and within a run as they stand."""
+    place = table["run"].map({run: i for i, run in enumerate(runs)})
+    return table[place.notna()].iloc[place.dropna().to_numpy().argsort(kind="stable")]
+
+
+def _most_first(values: pd.Series) -> dict[str, int]:
+    return dict(sorted(((str(k), int(n)) for k, n in Counter(values).items()), key=lambda x: (-x[1], x[0])))
 
 
 def _runtime(wall: pd.Series, found: int) -> Runtime:

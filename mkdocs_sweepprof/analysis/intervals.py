@@ -30,7 +30,7 @@ def intervals(
     walls = wall.loc[runs]
     stats, by = _stats(rows, len(runs))
     opening = rows[rows["opening"]]
-    tail = rows[rows["tail"]].groupby("run")["seconds"].sum()
+    tail = rows[rows["tail"]].groupby("run", sort=False)["seconds"].sum()
     before = rows[~rows["tail"]].groupby("run")["seconds"].sum().reindex(tail.index)
     share = tail / walls.loc[tail.index]
     result = Intervals(
@@ -67,7 +67,7 @@ def _stats(rows: pd.DataFrame, runs: int) -> tuple[list[IntervalStat], Literal["
     # A label that comes several times in a run (one an epoch) is averaged within the run first.
     once = (keyed.groupby(["run", "label"]).size() == 1).mean() > LABELLED
     if cover > LABELLED and once and len(having) <= MAX_SHOWN:
-        means = keyed.groupby(["label", "run"])["seconds"].mean().groupby(level=0).mean()
+        means = keyed.groupby(["label", "run"], sort=False)["seconds"].mean().groupby(level=0).mean()
         place = keyed.groupby("label")["position"].mean()
         wins = longest["label"].value_counts()
         stats = [

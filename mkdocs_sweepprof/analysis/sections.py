@@ -101,11 +101,11 @@ def _stat(
 ) -> SectionStat:
     n = len(walls)
     per_run = part.set_index("run")
-    seconds = per_run["total_seconds"].groupby(level=0).sum()
+    seconds = per_run["total_seconds"].groupby(level=0, sort=False).sum()
     covered = per_run["covered_seconds"].fillna(per_run["total_seconds"])
-    shares = per_run["share"].groupby(level=0).sum()
+    shares = per_run["share"].groupby(level=0, sort=False).sum()
     called = per_run[per_run["count"] > 0]
-    per_call = (called["total_seconds"] / called["count"]).groupby(level=0).mean()
+    per_call = (called["total_seconds"] / called["count"]).groupby(level=0, sort=False).mean()
     parents = Counter(p if isinstance(p, str) else None for p in part["parent"])
     by_group: dict[str, float] = {}
     by_share: dict[str, float] = {}

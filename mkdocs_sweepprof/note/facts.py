@@ -399,7 +399,9 @@ def _is_tail(stats: Sequence) -> bool:  # type: ignore[type-arg]
 
 def shown_runs(a: Analysis) -> list:  # type: ignore[type-arg]
     """The runs of the page's table: slowest first, those without a wall last, at most :data:`MAX_RUNS`."""
-    rows = sorted(a.rows, key=lambda r: (r.wall_seconds is None, -(r.wall_seconds or 0.0), r.run))
+    rows = sorted(
+        a.rows, key=lambda r: (r.wall_seconds is None, -(r.wall_seconds or 0.0), tuple(r.levels.values()), r.run)
+    )
     return rows[:MAX_RUNS]
 
 
