@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from mkdocs_sweepprof import __version__, project
+from mkdocs_sweepprof.progress import bar
 from mkdocs_sweepprof.site import Message
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -189,31 +190,6 @@ def told() -> Iterator[None]:
         raise click.ClickException(
             f"{where}{error.strerror or error}. Check the permissions and the room on the disk."
         ) from None
-
-
-@contextmanager
-def bar(label: str) -> Iterator[Callable[[int, int, str], None] | None]:
-    """A progress bar on stderr, at a terminal only."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    made: list[Any] = []
-
-    def progress(done: int, total: int, what: str) -> None:
-        if not made:
-            made.append(
-                click.progressbar(
-                    length=total, label=label, file=sys.stderr, item_show_func=lambda item: str(item) if item else ""
-                )
-            )
-            made[0].__enter__()
-        made[0].update(done - made[0].pos, what)
-
-    try:
-        yield progress
-    finally:
-        for shown in made:
-            shown.__exit__(None, None, None)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import logging
 import os
 import posixpath
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.livereload import LiveReloadServer
 
-    from mkdocs_sweepprof.build import Progress
     from mkdocs_sweepprof.watch import Watcher
 
 log = get_plugin_logger("sweepprof")
@@ -163,7 +163,7 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
         docs = frozenset(_written(files, config))
         if self.config.watch and self._command == "serve":
             self._watch().before_build(self._options.roots)
-        self._site = build(self._options, docs, None)
+        self._site = build(self._options, docs)
         missing = project.missing_roots(self._options)
         # Said once while the site is served, until the root is there and goes again.
         self._tell([*(m for m in missing if m.text not in self._missing), *self._site.messages])
@@ -376,11 +376,13 @@ class SweepProfPlugin(BasePlugin[SweepProfConfig]):  # type: ignore[no-untyped-c
         return path
 
 
-def build(options: Options, docs: frozenset[str], progress: Progress | None = None) -> Site:
+def build(options: Options, docs: frozenset[str]) -> Site:
     """Build the site's notes. Its imports are needed in a build only."""
     from mkdocs_sweepprof.build import build_site
+    from mkdocs_sweepprof.progress import bar
 
-    return build_site(options, docs, progress)
+    with bar("Analysing") as progress:
+        return build_site(options, docs, progress)
 
 
 class _Shelf:
@@ -424,6 +426,8 @@ class _Shelf:
             section = Section(navs.SECTION, [])
             self._insert(section.children, 0, waiting, section)
             self._insert(self.nav.items, len(self.nav.items), [section], None)
+        if not explicit:
+            self._escape_folders(notes)
         if self.changed:
             self._relink()
 
@@ -464,6 +468,17 @@ class _Shelf:
         spot = self._spot(overview) if overview is not None else None
         if spot is not None and isinstance(spot[2], Section) and len(spot[0]) == 1:
             spot[2].title = navs.SECTION
+
+    @staticmethod
+    def _escape_folders(notes: list[tuple[Entry, Page]]) -> None:
+        """MkDocs names a section by its folder, which may be called anything, and themes print that as HTML."""
+        for entry, page in notes:
+            names = {navs.folder_title(part) for part in entry.folder.split("/")}
+            section = page.parent
+            while section is not None:
+                if section.title in names:
+                    section.title = html.escape(str(section.title), quote=False)
+                section = section.parent
 
     def _take(self, spot: tuple[list[Any], int, Any]) -> None:
         """Remove an item, and the sections that this leaves empty."""

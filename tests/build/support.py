@@ -180,7 +180,7 @@ class Fake:
     site: Site
     asked: list[tuple[Options, frozenset[str]]] = field(default_factory=list)
 
-    def __call__(self, options: Options, docs: frozenset[str], progress: object = None) -> Site:
+    def __call__(self, options: Options, docs: frozenset[str]) -> Site:
         self.asked.append((options, docs))
         entries = [
             Entry(

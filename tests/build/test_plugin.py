@@ -18,7 +18,7 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
 from mkdocs_sweepprof.site import OVERVIEW, SCRIPT, STYLE, Asset, Entry, Message, Page
-from tests.build.support import FIGURE, build_site, fake_site, use, write
+from tests.build.support import FIGURE, build_site, collection, fake_site, use, write
 
 V2 = "lab/v2"
 BESIDE = {f"docs/{V2}/design.md": "# Design\n", f"docs/{V2}/results.md": "# Results\n"}
@@ -419,3 +419,43 @@ def test_edit_links_open_the_collection(
     built = build_site(folder, {"repo_url": GITHUB, **config})
     page = next(f.page for f in built.config["_files"] if f.src_uri == "lab/v2/profiling.md")
     assert page.edit_url == href
+
+
+# --- the real core ----------------------------------------------------------------------------------
+
+
+def test_an_unchanged_build_imports_nothing_heavy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(folder, {**collection("collections/lab/v2"), **BESIDE})
+    write(folder, {"mkdocs.yml": "site_name: x\nplugins: [sweepprof]\n", "docs/index.md": "# Home\n"})
+    code = (
+        "import sys; from mkdocs.config import load_config; from mkdocs.commands.build import build;"
+        "build(load_config('mkdocs.yml', strict=True));"
+        "print([m for m in ('pandas', 'numpy', 'scipy', 'matplotlib', 'pydantic') if m in sys.modules])"
+    )
+    first, second = (
+        subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    )
+    assert "pandas" in first
+    assert second.strip() == "[]"
+
+
+def test_a_store_that_cannot_be_written_costs_a_message(folder: Path) -> None:
+    write(folder, {**collection("collections/lab/v2"), "cache": "a file where the store should be"})
+    built = build_site(folder, plugin(cache_dir="cache/sweepprof"), strict=True)
+    assert len([m for m in built.said(logging.INFO) if "cannot be written" in m]) == 1
+    assert "runtime.mean" in built.html("lab/v2/profiling/index.html")
+    assert (folder / "cache").read_text() == "a file where the store should be"
+
+
+def test_a_broken_store_is_made_anew(folder: Path) -> None:
+    write(folder, collection("collections/lab/v2"))
+    first = build_site(folder, {}, strict=True).html("lab/v2/profiling/index.html")
+    for path in (folder / ".cache").rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"broken" + path.read_bytes()[:-1])
+    built = build_site(folder, {}, strict=True)
+    body = re.compile(r"<h1.*</h2>", re.DOTALL)
+    found, again = body.search(first), body.search(built.html("lab/v2/profiling/index.html"))
+    assert found and again and found[0] == again[0]
+    assert built.said(logging.WARNING) == []
