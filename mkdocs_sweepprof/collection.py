@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mkdocs_sweepprof.readers import find
 from mkdocs_sweepprof.readers.base import Reader, Source
 from mkdocs_sweepprof.readers.tree import Tree
 
@@ -100,5 +101,5 @@ def _collection(root: Path, folder: str, marked: set[str], readers: Sequence[Rea
     inner = [m[len(prefix) :] for m in marked if m != folder and m.startswith(prefix)]
     tree = Tree(path, exclude=inner, boundary=root)
     config = next((name for name in CONFIG_NAMES if tree.exists(name)), None)
-    sources = [source for reader in readers for source in reader.find(tree)]
+    sources = [source for reader in readers for source in find(reader, tree)]
     return Collection(path.resolve().name if not folder else path.name, folder, path, tree, config, sources)

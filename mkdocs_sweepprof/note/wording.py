@@ -64,7 +64,7 @@ ROLES = {
 REASONS = {
     "failed": "failed",
     "no_end": "without a recorded end (still running or killed)",
-    "not_started": "not started",
+    "not_started": "not started (no time recorded)",
     "duplicate": ("a duplicate of another run", "duplicates of other runs"),
     "unreadable": "unreadable",
 }

@@ -6,12 +6,14 @@ build: what is wrong with it becomes a message.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 
-from mkdocs_sweepprof.readers.base import Reader
+from mkdocs_sweepprof.readers.base import Reader, Source
 from mkdocs_sweepprof.readers.guard import REMEDY, GuardedReader
+from mkdocs_sweepprof.readers.tree import Tree
 
 GROUP = "mkdocs_sweepprof.readers"
 """Entry-point group for readers of other packages."""
@@ -31,6 +33,9 @@ BUILTIN = {
     "sacct": "mkdocs_sweepprof.readers.sacct:SacctReader",
 }
 """The registration line of each built-in reader, loaded when first needed."""
+
+
+_failed: list[str] = []
 
 
 @cache
@@ -63,10 +68,23 @@ def readers() -> tuple[Reader, ...]:
     return _load()[0]
 
 
+def find(reader: Reader, tree: Tree) -> Sequence[Source]:
+    """What a reader recognises in a tree; nothing when it fails, which :func:`faults` then tells."""
+    try:
+        return reader.find(tree)
+    except Exception as error:
+        _failed.append(
+            f"The {reader.name} reader failed to look through '{tree.root.name}' ({type(error).__name__}: {error}), so "
+            "nothing is read with it there. This is a fault of the reader: please report it."
+        )
+        return []
+
+
 def faults() -> list[str]:
     """Messages about readers of other packages: those that cannot be used, and those that failed since asked last."""
     found, broken = _load()
-    said = list(broken)
+    said = [*broken, *_failed]
+    _failed.clear()
     for reader in found:
         if isinstance(reader, GuardedReader):
             said += reader.faults

@@ -85,6 +85,9 @@ class NativeReader:
                 folder = f"runs/{sub}"
                 if folder not in folders and _is_lone_config(tree, folder):
                     folders.add(folder)
+            if any(_below_runs(f) for f in folders):
+                # Beside runs of ours, an empty folder is one that was never begun.
+                folders.update(f for f in map("runs/{}".format, tree.subfolders("runs")) if _is_empty(tree, f))
         sources = []
         for folder in sorted(folders):
             here = set(tree.names(folder))
@@ -104,6 +107,9 @@ class NativeReader:
         profile_file = next((f for f in source.files if f.endswith(PROFILES)), None)
         events_file = next((f for f in source.files if f.endswith(EVENTS)), None)
 
+        if not source.files:
+            run.status = "not_started"
+            return Reading([run])
         run.config = _read_config(tree, folder, source.files, complaints)
         profile = read_profile(tree, profile_file, complaints) if profile_file else None
         log = read_events(tree, events_file, complaints) if events_file else None
@@ -159,6 +165,12 @@ def _is_events(tree: Tree, path: str, folder: str) -> bool:
     if "run" in row and not folder:
         return False  # the table of events in the collection folder
     return ("time" in row and "event" in row) or (_below_runs(folder) and ("time" in row or "event" in row))
+
+
+def _is_empty(tree: Tree, folder: str) -> bool:
+    """Whether nothing stands in the folder; one that cannot be looked into is not empty."""
+    inside = tree.names(folder) or tree.subfolders(folder)
+    return not inside and all(path != folder for path, _ in tree.skipped)
 
 
 def _is_lone_config(tree: Tree, folder: str) -> bool:
