@@ -109,7 +109,8 @@ def command(folder: Path, *arguments: str, **environment: str) -> subprocess.Com
     return subprocess.run(
         [script(arguments[0]), *arguments[1:]],
         cwd=folder,
-        env={**os.environ, **QUIET, **environment},
+        # mike calls a builder by its name.
+        env={**os.environ, **QUIET, "PATH": f"{script('.')}{os.pathsep}{os.environ['PATH']}", **environment},
         text=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -55,8 +55,7 @@ def test_literate_nav_without_a_summary(folder: Path, store: Path, plugins: list
 def test_literate_nav_with_a_root_summary(folder: Path, store: Path, plugins: list[Any], summary: str) -> None:
     needs("mkdocs-literate-nav")
     write(folder, {"docs/SUMMARY.md": summary})
-    # As a page the summary may link folders, which MkDocs does not know.
-    configure(folder, store, plugins, not_in_nav="SUMMARY.md\n", validation={"omitted_files": "warn"})
+    configure(folder, store, plugins, exclude_docs="SUMMARY.md\n")
     build(folder).check(order=["index.html", *EVERY])
 
 
@@ -83,6 +82,15 @@ def test_awesome_nav(folder: Path, store: Path, plugins: list[Any], navs: dict[s
         assert "Laboratory" in built.text("index.html")
 
 
+def test_awesome_nav_still_reports_hand_written_pages_that_it_leaves_out(folder: Path, store: Path) -> None:
+    needs("mkdocs-awesome-nav")
+    write(folder, {"docs/.nav.yml": "nav: [index.md]\n"})
+    configure(folder, store, ["search", "awesome-nav", "sweepprof"])
+    done = command(folder, "mkdocs", "build", "--strict")
+    assert done.returncode == 1
+    assert "lab/alpha/design.md" in done.stdout and "profiling.md" not in done.stdout
+
+
 @both("section-index")
 def test_section_index(folder: Path, store: Path, plugins: list[Any]) -> None:
     needs("mkdocs-section-index")
@@ -100,7 +108,7 @@ def test_section_index_and_literate_nav(folder: Path, store: Path, plugins: list
     write(folder, {f"docs/{name}/index.md": f"# About {name}\n" for name in NOTES})
     write(folder, {"docs/SUMMARY.md": "* [Home](index.md)\n* [Alpha](lab/alpha/)\n* [Beta](lab/beta/)\n"})
     theme = {"name": "material", "font": False}
-    configure(folder, store, plugins, theme=theme, not_in_nav="SUMMARY.md\n", validation={"omitted_files": "warn"})
+    configure(folder, store, plugins, theme=theme, exclude_docs="SUMMARY.md\n")
     build(folder).check(order=["index.html", *[p for n in NOTES for p in (f"{n}/index.html", *_pages(n))]])
 
 
@@ -196,14 +204,18 @@ LANGUAGES = [
 ]
 
 
-@pytest.mark.parametrize("structure", ["suffix", "folder"])
-@pytest.mark.parametrize("nav", [False, True], ids=["no-nav", "nav"])
-@pytest.mark.parametrize("theme", ["mkdocs", "material"])
+@pytest.mark.parametrize(
+    ("structure", "nav", "theme"),
+    [
+        ("suffix", False, "material"),
+        ("suffix", True, "mkdocs"),
+        ("folder", False, "material"),
+        ("folder", True, "mkdocs"),
+    ],
+)
 @both("i18n")
 def test_static_i18n(folder: Path, store: Path, plugins: list[Any], structure: str, nav: bool, theme: str) -> None:
     needs("mkdocs-static-i18n")
-    if theme == "material" and nav:
-        pytest.skip("covered by the theme mkdocs")
     docs = folder / "docs"
     hand = [p.relative_to(docs) for p in sorted(docs.rglob("*.md"))]
     for path in hand:
