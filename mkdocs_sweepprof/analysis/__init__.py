@@ -201,8 +201,8 @@ def _url(template: str, run: str, config: Mapping[object, object]) -> str | None
 
 def _conflicts(rows: pd.DataFrame) -> list[ClockConflict]:
     out = []
-    for run, r in rows.iterrows():
-        clocks = [(c, float(r[f"clock_{c}"])) for c in _CLOCKS if pd.notna(r[f"clock_{c}"])]
+    for run, r in rows[[f"clock_{c}" for c in _CLOCKS] + ["sessions"]].to_dict("index").items():
+        clocks = [(c, float(r[f"clock_{c}"])) for c in _CLOCKS if r[f"clock_{c}"] == r[f"clock_{c}"]]
         # A resumed run's other clocks span its gaps: that is no disagreement.
         if int(r["sessions"]) > 1:
             clocks = [c for c in clocks if c[0] in ("profile", "sessions")]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import statistics
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -202,20 +204,17 @@ def infer_group(factors: Sequence[Factor], found: Sequence[Effect], fields: pd.D
 
 def level_stats(wall: pd.Series, levels: pd.Series, order: Sequence[str]) -> list[LevelStat]:
     """Wall time at each level, in ``order``."""
+    at: dict[str, list[float]] = {}
+    for name, seconds in zip(levels.tolist(), wall.tolist(), strict=True):
+        at.setdefault(name, []).append(seconds)
     out = []
     for name in order:
-        walls = wall[levels == name].sort_values()
-        if len(walls):
+        if name in at:
+            walls = sorted(at[name])
+            total = math.fsum(walls)
             out.append(
                 LevelStat(
-                    name,
-                    len(walls),
-                    float(walls.mean()),
-                    float(walls.median()),
-                    float(walls.min()),
-                    float(walls.max()),
-                    float(walls.sum()),
-                    [float(x) for x in walls],
+                    name, len(walls), total / len(walls), statistics.median(walls), walls[0], walls[-1], total, walls
                 )
             )
     return out

@@ -26,7 +26,7 @@ def intervals(
     rows = table[table["run"].isin(wall.index)]
     if rows.empty:
         return None
-    runs = [r for r in wall.index if r in set(rows["run"])]
+    runs = wall.index[wall.index.isin(rows["run"].unique())]
     walls = wall.loc[runs]
     stats, by = _stats(rows, len(runs))
     opening = rows[rows["opening"]]
