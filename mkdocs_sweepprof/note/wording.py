@@ -806,7 +806,8 @@ class Wording:
             )
             if {t.level for t in low} == set(ranked[-2:]):
                 text += S(", the fastest overall")
-            out.append(text + S("."))
+            if len(set(texts.values())) > 1:
+                out.append(text + S("."))
         return S(" ").join(out) if out else None
 
     def _tail(self, level: str) -> tuple[Safe, Safe, Safe]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,8 +14,9 @@ from pathlib import Path
 import pytest
 from trackers import MADE, PUBLIC
 
-from mkdocs_sweepprof.readers import BUILTIN
+from mkdocs_sweepprof.readers import BUILTIN, readers
 from mkdocs_sweepprof.readers.base import Reader
+from mkdocs_sweepprof.readers.join import join
 from mkdocs_sweepprof.readers.tree import Tree
 
 OWN = {
@@ -79,6 +81,20 @@ def test_other_layouts(name: str) -> None:
     assert wrong == []
     assert missed == []
     assert met == {pair for pair in TOGETHER if pair[0] == name}, "a named co-occurrence is still there"
+
+
+def test_all_real_sweeps_taken_together_lose_and_merge_nothing() -> None:
+    """Every made sweep as one collection: each layout's runs are all there, only Lightning's event files are joined."""
+    if not MADE.is_dir():
+        pytest.skip(f"{MADE} is not there")
+    tree = Tree(MADE)
+    readings = [reader.read(tree, source) for reader in readers() for source in reader.find(tree)]
+    runs, problems, _ = join(readings)
+    found = Counter(run.layout for reading in readings for run in reading.runs if not run.children)
+    expected = found.copy()
+    expected["tensorboard"] -= found["lightning"]
+    assert Counter(run.layout for run in runs) == expected
+    assert not [p for p in problems if p.kind == "duplicate"]
 
 
 # --- look-alikes ---------------------------------------------------------------------------------------------------
