@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mkdocs_sweepprof import __version__
 from mkdocs_sweepprof.collection import Collection, discover
+from mkdocs_sweepprof.harvest import read_source, tree_problems
 from mkdocs_sweepprof.readers import faults, readers
 from mkdocs_sweepprof.readers.base import Problem, Reader, Reading, Source
 from mkdocs_sweepprof.redact import Redactor
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int, str], None]
 """Called with (done, total, what) as collections are finished."""
-
-_FORM = 2
-"""Raise it when what is remembered of a note changes its form or its wording within one version."""
 
 _FILE = "file:"
 """Prefix of a remembered page's files among its values."""
@@ -101,6 +99,7 @@ class _Build:
         self.redactor = Redactor(options.publish_fields, options.redact)
         self.readers: dict[str, Reader] = {}
         self.site = Site()
+        self._codes: dict[str, str] = {}
 
     def run(self) -> Site:
         jobs = self._jobs()
@@ -153,7 +152,7 @@ class _Build:
         """Everything the analysis depends on: configuration, file contents, masking, versions."""
         tree = collection.tree
         parts: list[Any] = [
-            __version__,
+            self._code("**/*.py"),
             collection.folder,
             collection.name,
             self._digest(collection, collection.config) if collection.config else None,
@@ -168,8 +167,24 @@ class _Build:
         reader = self.readers[source.reader]
         digests = [(f, self._digest(collection, f)) for f in source.files]
         return _hash(
-            [__version__, reader.name, reader.version, source.key, source.directory, digests, self.redactor.key]
+            [
+                self._code("readers/*.py"),
+                reader.name,
+                reader.version,
+                source.key,
+                source.directory,
+                digests,
+                self.redactor.key,
+            ]
         )
+
+    def _code(self, pattern: str) -> str:
+        """Key of our own files: what an older version, or an edited checkout, remembered is made anew."""
+        if pattern not in self._codes:
+            home = Path(__file__).parent
+            found = [(p.relative_to(home).as_posix(), self.store.fingerprint(p)) for p in sorted(home.glob(pattern))]
+            self._codes[pattern] = _hash(found)
+        return self._codes[pattern]
 
     def _digest(self, collection: Collection, path: str) -> str:
         try:
@@ -203,7 +218,9 @@ class _Build:
     def _work(self, job: _Job) -> Work:
         if job.done is None:
             from mkdocs_sweepprof import pipeline
+            from mkdocs_sweepprof.figures.home import settle
 
+            settle(self.options.cache)
             self.site.analysed += 1
             job.done = pipeline.work(job.collection, self._readings(job.collection), self.redactor.reading)
         return job.done
@@ -215,19 +232,10 @@ class _Build:
             key = self._source_key(collection, source)
             reading = self.store.get_reading(key)
             if reading is None:
-                reading = self.redactor.reading(_read(self.readers[source.reader], collection, source))
+                reading = self.redactor.reading(read_source(self.readers[source.reader], collection, source))
                 self.store.put_reading(key, reading)
             out.append(reading)
-        problems = [
-            Problem(
-                path,
-                f"{why}.",
-                "Nothing below it was read.",
-                kind="link" if "link" in why else "unreadable",
-                severity="info" if "link" in why else "warning",
-            )
-            for path, why in collection.tree.skipped
-        ]
+        problems = tree_problems(collection.tree)
         return [*out, Reading([], problems)] if problems else out
 
     # --- the note ----------------------------------------------------------------------------------------------
@@ -248,7 +256,7 @@ class _Build:
         comparables = [self._meta(o).comparable for o in others]
         key = "note-" + _hash(
             [
-                _FORM,
+                self._code("**/*.j2"),
                 job.content,
                 page,
                 design,
@@ -383,12 +391,14 @@ class _Build:
     # --- the overview ------------------------------------------------------------------------------------------
 
     def _overview(self, jobs: Sequence[_Job], summaries: Sequence[dict[str, Any]]) -> None:
-        key = "overview-" + _hash([__version__, list(summaries), self._templates_key])
+        key = "overview-" + _hash([self._code("**/*.py"), self._code("**/*.j2"), list(summaries), self._templates_key])
         made: dict[str, Any] | None = self.store.get_note(key)
         if made is None:
             from mkdocs_sweepprof import figures
+            from mkdocs_sweepprof.figures.home import settle
             from mkdocs_sweepprof.note.overview import render_overview
 
+            settle(self.options.cache)
             rows = [s | {"link": self._link(OVERVIEW, s["page"])} for s in summaries]
             points = [(s["title"], s["mean_seconds"], s["count"]) for s in rows if s.get("mean_seconds") is not None]
             trend = figures.draw_trend(points) if len(points) > 1 else None
@@ -438,23 +448,6 @@ class _Build:
 
     def _say(self, level: Literal["info", "warning"], text: str) -> None:
         self.site.messages.append(Message(level, text))
-
-
-def _read(reader: Reader, collection: Collection, source: Source) -> Reading:
-    """Read one source; a reader that fails costs its source, never the build."""
-    try:
-        return reader.read(collection.tree, source)
-    except Exception as error:
-        return Reading(
-            [],
-            [
-                Problem(
-                    source.key or ".",
-                    f"the {reader.name} reader failed ({type(error).__name__}: {error}).",
-                    "This is a fault of the reader: please report it with the file.",
-                )
-            ],
-        )
 
 
 def _messages(job: _Job, done: Work, problems: Iterable[Problem]) -> list[tuple[str, str]]:

@@ -9,10 +9,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mkdocs_sweepprof.collection import Collection, _marked, discover, single
+from mkdocs_sweepprof.collection import Collection, discover, marked, single
+from mkdocs_sweepprof.harvest import read_all
 from mkdocs_sweepprof.project import shown
 from mkdocs_sweepprof.readers import faults, readers
-from mkdocs_sweepprof.readers.base import Problem, Reader, Reading
+from mkdocs_sweepprof.readers.base import Problem, Reader
 from mkdocs_sweepprof.readers.tree import Tree
 from mkdocs_sweepprof.redact import Redactor
 from mkdocs_sweepprof.site import Options
@@ -202,7 +203,7 @@ def find_collections(path: Path, roots: Sequence[Path], known: Sequence[Reader])
             chosen = inside or sorted(around, key=lambda c: -len(c.folder))[:1]
             return chosen, [i for i in ignored if Path(os.path.realpath(i)).is_relative_to(real)]
     found = discover(path, known)
-    if not _marked(Tree(path)):
+    if not marked(Tree(path)):
         # A tracker's folder that was named itself: as one collection, which it becomes when it is dropped into a root.
         whole = single(path, known)
         if whole.sources:
@@ -257,24 +258,6 @@ def _report(collection: Collection, place: str, known: dict[str, Reader], redact
     order = sorted(done.problems, key=lambda p: (p.severity != "warning", p.path, p.line or 0, p.message))
     report.problems = [_plain(p, f"{place}/") for p in order]
     return report
-
-
-def read_all(collection: Collection, known: dict[str, Reader], redactor: Redactor) -> list[Reading]:
-    """Every source of a collection, masked; what the tree could not enter as problems."""
-    from mkdocs_sweepprof.build import _read as read_source
-
-    out = [redactor.reading(read_source(known[s.reader], collection, s)) for s in collection.sources]
-    for path, why in collection.tree.skipped:
-        linked = "link" in why
-        problem = Problem(
-            path,
-            f"{why}.",
-            "Nothing below it was read.",
-            kind="link" if linked else "unreadable",
-            severity="info" if linked else "warning",
-        )
-        out.append(Reading([], [problem]))
-    return out
 
 
 def _or_none(value: Any) -> str | None:

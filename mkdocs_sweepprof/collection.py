@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,14 +48,14 @@ def discover(root: Path, readers: Sequence[Reader]) -> Found:
     in which a reader recognises runs. Inside a collection only an explicit ``collection.yml`` starts another.
     """
     whole = Tree(root)
-    marked = _marked(whole)
+    folders = marked(whole)
     found = Found()
-    for folder in sorted(marked):
-        found.collections.append(_collection(root, folder, marked, readers))
+    for folder in sorted(folders):
+        found.collections.append(_collection(root, folder, folders, readers))
     for child in whole.subfolders(""):
-        if child in marked or "" in marked:
+        if child in folders or "" in folders:
             continue
-        candidate = _collection(root, child, marked, readers)
+        candidate = _collection(root, child, folders, readers)
         if candidate.sources:
             found.collections.append(candidate)
         elif candidate.tree.files:
@@ -68,31 +69,43 @@ def single(path: Path, readers: Sequence[Reader]) -> Collection:
     return _collection(path, "", set(), readers)
 
 
-def _marked(tree: Tree) -> set[str]:
+def marked(tree: Tree) -> set[str]:
     """Folders that are collections by what stands in them."""
-    marked: set[str] = set()
+    found: set[str] = set()
     stack = [("", False)]
     while stack:
         folder, inside = stack.pop()
         explicit = any(name in tree.names(folder) for name in CONFIG_NAMES)
         if explicit or (not inside and _holds_runs(tree, folder)):
-            marked.add(folder)
+            found.add(folder)
             inside = True
         # A job folder of another tool may hold a "runs" folder of its own (TensorBoard's default name).
         job = ".hydra" in tree.subfolders(folder)
         for child in tree.subfolders(folder):
             stack.append((f"{folder}/{child}" if folder else child, inside or job))
-    return marked
+    return found
 
 
 def _holds_runs(tree: Tree, folder: str) -> bool:
     if "runs" in tree.subfolders(folder):
         return bool(tree.below(f"{folder}/runs" if folder else "runs"))
     names = set(tree.names(folder))
-    runs = any(f"runs{end}" in names for end in TABLE_ENDINGS)
-    return runs and (
-        PACK in names or any(f"{table}{end}" in names for table in ("sections", "events") for end in TABLE_ENDINGS)
+    runs = [f"runs{end}" for end in TABLE_ENDINGS if f"runs{end}" in names]
+    others = any(f"{table}{end}" in names for table in ("sections", "events") for end in TABLE_ENDINGS)
+    return bool(runs) and (
+        others or PACK in names or any(_has_run_column(tree, f"{folder}/{n}" if folder else n) for n in runs)
     )
+
+
+def _has_run_column(tree: Tree, path: str) -> bool:
+    """Whether a lone ``runs`` table is one of ours: other tools' lists of runs have no column of that name."""
+    head = tree.head(path)
+    if ".parquet" in path:
+        return head.startswith(b"PAR1")
+    line = head.decode("utf-8", "replace").lstrip("\ufeff").split("\n", 1)[0].lower()
+    if ".jsonl" in path:
+        return '"run":' in line.replace(" ", "")
+    return "run" in (cell.strip(' "\r') for cell in re.split("[,;\t]", line))
 
 
 def _collection(root: Path, folder: str, marked: set[str], readers: Sequence[Reader]) -> Collection:

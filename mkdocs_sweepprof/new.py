@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mkdocs_sweepprof.analysis.results import Analysis, KnobStat
-from mkdocs_sweepprof.check import find_collections, read_all
+from mkdocs_sweepprof.check import find_collections
 from mkdocs_sweepprof.collection import CONFIG_NAMES, Collection, single
+from mkdocs_sweepprof.harvest import read_all
 from mkdocs_sweepprof.nav import folder_title
 from mkdocs_sweepprof.project import Project, Refused, inside, shown
 from mkdocs_sweepprof.readers import readers

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs_sweepprof import __version__
-from mkdocs_sweepprof.check import find_collections, read_all
+from mkdocs_sweepprof.check import find_collections
 from mkdocs_sweepprof.collection import Collection
+from mkdocs_sweepprof.harvest import read_all
 from mkdocs_sweepprof.project import Refused, inside
 from mkdocs_sweepprof.readers import readers
 from mkdocs_sweepprof.readers.base import Problem, Reading, Run, Source
@@ -71,6 +72,9 @@ def pack(source: Path, target: Path, options: Options, progress: Progress | None
     found, _ = find_collections(source, options.roots, known)
     if not found:
         raise CannotPackError(f"'{source}' holds no runs that a reader recognises. `sweepprof check` says what it saw.")
+    outer = next((c for c in found if not inside(c.path, source)), None)
+    if outer is not None:
+        raise CannotPackError(f"'{source}' is a part of the collection '{outer.path}'. Pack that folder.")
     whole = len(found) == 1 and found[0].path.resolve() == source.resolve()
     jobs = [(c, target if whole else target / c.path.relative_to(source)) for c in found]
     for _, place in jobs:

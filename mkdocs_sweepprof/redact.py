@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from mkdocs_sweepprof.levels import matches
 from mkdocs_sweepprof.readers.base import Event, Problem, Reading, Run, Scalar
@@ -148,10 +149,9 @@ class Redactor:
         for run in reading.runs:
             for key, value in run.config.items():
                 if isinstance(value, str) and not matches(key, self.publish):
-                    words = set(_words(key))
-                    if (_HOST_WORDS & words or _pair(_words(key), _HOST_PAIRS)) and _name_like(value):
+                    if _names_host(key) and _name_like(value):
                         names.add((value, HOST))
-                    if _USER_WORDS & words and _name_like(value):
+                    if _names_user(key) and _name_like(value):
                         names.add((value, USER))
                     names |= {(m["user"], USER) for m in _HOME.finditer(value) if m["user"] not in _NOT_USERS}
             for text in (*run.files, run.id, run.directory or ""):
@@ -164,8 +164,11 @@ class Redactor:
         learned = sorted(names, key=lambda n: (-len(n[0]), n))
         words = [(re.compile(rf"(?<![A-Za-z0-9]){re.escape(n)}(?![A-Za-z0-9])"), label) for n, label in learned]
 
+        @lru_cache(maxsize=100_000)  # a sweep says the same few things in every run
         def mask(text: str) -> str:
-            out = _URL_LOGIN.sub(rf"\g<scheme>{MASK}@", text)
+            # Half a surrogate pair (an odd file name, a JSON escape) can be written to no file.
+            out = text.encode("utf-8", "replace").decode()
+            out = _URL_LOGIN.sub(rf"\g<scheme>{MASK}@", out)
             out = _URL_QUERY.sub(rf"\g<key>{MASK}", out)
             out = _SHAPES.sub(MASK, out)
             out = _INLINE.sub(rf"\g<key>{MASK}", out)
@@ -182,14 +185,13 @@ class Redactor:
         if matches(name, self.redact):
             return MASK
         if matches(name, self.publish):
-            return value
+            return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
         if secret_field(name, value):
             return MASK
         if isinstance(value, str):
-            words = _words(name)
-            if (_HOST_WORDS & set(words) or _pair(words, _HOST_PAIRS)) and _name_like(value):
+            if _names_host(name) and _name_like(value):
                 return HOST
-            if _USER_WORDS & set(words) and _name_like(value):
+            if _names_user(name) and _name_like(value):
                 return USER
             return mask(value)
         return value
@@ -211,6 +213,18 @@ class Redactor:
             files=tuple(mask(f) for f in run.files),
             notes=tuple(mask(n) for n in run.notes),
         )
+
+
+def _names_host(field: str) -> bool:
+    """A field for a machine's name, by its last word: ``db_host``, not ``ip_adapter``."""
+    words = _words(field)
+    return bool(words) and (words[-1] in _HOST_WORDS or _pair(words[-2:], _HOST_PAIRS))
+
+
+def _names_user(field: str) -> bool:
+    """A field for a person's name, by its last word: ``job_user``, not ``user_prompt``."""
+    words = _words(field)
+    return bool(words) and words[-1] in _USER_WORDS
 
 
 def _name_like(value: str) -> bool:
