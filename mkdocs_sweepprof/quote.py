@@ -120,7 +120,7 @@ def _one(what: str, rest: str, page: str, shelf: Shelf) -> str | Message:
         facts = shelf.facts[note.page]
         if wanted not in facts:
             return Message("warning", f"'{name}' has no fact '{wanted}'. {_nearest(wanted, facts)}")
-        from mkdocs_sweepprof.note.facts import mark
+        from mkdocs_sweepprof.note.escape import mark
 
         return str(mark(wanted, facts[wanted]["value"], facts[wanted]["text"]))
     figure = next((f for f in note.figures if f[0] == wanted), None)

@@ -175,3 +175,9 @@ def web_address(url: str | None) -> Safe | None:
     if not url or not re.match(r"https?://[^\s/]", url, re.IGNORECASE):
         return None
     return Safe(_encode("".join(url.split())))
+
+
+def mark(id_: str, value: object, text: str) -> Safe:
+    """A fact's mark. A list's values are separated by spaces."""
+    printed = " ".join(repr(v) for v in value) if isinstance(value, list | tuple) else repr(value)
+    return Safe(f'<data value="{printed}" data-fact="{esc(id_)}">{esc(text)}</data>')

@@ -37,7 +37,7 @@ from collections.abc import Iterable, Sequence
 from mkdocs_sweepprof.analysis.results import Analysis, ComparisonStat, Intervals, KnobStat, Profile, SectionStat
 from mkdocs_sweepprof.note import format as fmt
 from mkdocs_sweepprof.note.base import Fact
-from mkdocs_sweepprof.note.escape import Safe, esc
+from mkdocs_sweepprof.note.escape import Safe, mark
 
 HIGH = 0.10
 """Bound from which a knob has high leverage (as the analysis has it)."""
@@ -364,12 +364,6 @@ class Facts:
             self._total(f"run.{c.run}.clock.{c.second}", c.second_seconds, 1, WALL_SOURCES.get(c.second, c.second))
         for kind, seconds in a.outside.items():
             self._total(f"outside.{kind}.mean", seconds, a.runtime.count, f"{kind}, outside the wall")
-
-
-def mark(id_: str, value: object, text: str) -> Safe:
-    """A fact's mark. A list's values are separated by spaces."""
-    printed = " ".join(repr(v) for v in value) if isinstance(value, list | tuple) else repr(value)
-    return Safe(f'<data value="{printed}" data-fact="{esc(id_)}">{esc(text)}</data>')
 
 
 def _one_line(text: str) -> str:

@@ -8,8 +8,7 @@ from typing import Any
 from mkdocs_sweepprof.figures.base import Drawing
 from mkdocs_sweepprof.note import engine
 from mkdocs_sweepprof.note.base import Note
-from mkdocs_sweepprof.note.escape import Safe, esc, for_markdown, label, target
-from mkdocs_sweepprof.note.facts import mark
+from mkdocs_sweepprof.note.escape import Safe, esc, for_markdown, label, mark, target
 from mkdocs_sweepprof.note.format import of, plural
 
 S = Safe
