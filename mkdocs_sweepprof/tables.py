@@ -31,6 +31,7 @@ import pandas as pd
 from mkdocs_sweepprof.levels import NOT_SET, level, matches
 from mkdocs_sweepprof.readers.base import Event, Problem, Run, Section
 from mkdocs_sweepprof.readers.join import natural
+from mkdocs_sweepprof.readers.values import MAX_SECONDS
 
 RUN_START = "run_start"
 RUN_END = "run_end"
@@ -186,7 +187,7 @@ def _clocks(run: Run, problems: list[Problem]) -> dict[str, float]:
     for name, seconds in clocks.items():
         if seconds is None:
             continue
-        if not np.isfinite(seconds) or seconds < 0:
+        if not 0 <= seconds <= MAX_SECONDS:
             where = run.files[0] if run.files else run.id
             problems.append(
                 Problem(

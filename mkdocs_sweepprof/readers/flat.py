@@ -21,7 +21,7 @@ from mkdocs_sweepprof.readers.base import Reading, Run, Section, Source, Status
 from mkdocs_sweepprof.readers.complaints import Complaints
 from mkdocs_sweepprof.readers.native import STATUS_WORDS, Log, Row, assemble, event_row, no_nan, section_row
 from mkdocs_sweepprof.readers.tree import Tree, decode
-from mkdocs_sweepprof.readers.values import LATEST, finite, flatten, guess, parse_time
+from mkdocs_sweepprof.readers.values import LATEST, MAX_SECONDS, finite, flatten, guess, parse_time
 
 TABLES: dict[str, frozenset[str]] = {
     "runs": frozenset({"run"}),
@@ -476,7 +476,7 @@ def _clock(run: Run, row: dict[str, Any], path: str, at: str, line: int | None, 
     if wall is None:
         return
     seconds = finite(wall) if not isinstance(wall, str) else None
-    if seconds is None or seconds <= 0:
+    if seconds is None or not 0 < seconds <= MAX_SECONDS:
         complaints.add(
             path,
             f"{at}run {run.id!r}: wall_seconds is {str(wall)[:40]!r}; it is not used.",

@@ -17,7 +17,16 @@ from typing import Any
 from mkdocs_sweepprof.readers.base import Event, Reading, Run, Scalar, Section, Session, Source, Status
 from mkdocs_sweepprof.readers.complaints import Complaints
 from mkdocs_sweepprof.readers.tree import Tree
-from mkdocs_sweepprof.readers.values import LATEST, BadText, finite, flatten, load_json, load_yaml, parse_time
+from mkdocs_sweepprof.readers.values import (
+    LATEST,
+    MAX_SECONDS,
+    BadText,
+    finite,
+    flatten,
+    load_json,
+    load_yaml,
+    parse_time,
+)
 
 CONFIGS = ("config.yaml", "config.yml", "config.json")
 PROFILES = ("profile.json", "profile.json.gz")
@@ -298,7 +307,7 @@ def read_profile(tree: Tree, path: str, complaints: Complaints) -> Profile:
     wall = content.get("wall_seconds")
     if wall is not None:
         number = finite(wall) if not isinstance(wall, str) else None
-        if number is None or number <= 0:
+        if number is None or not 0 < number <= MAX_SECONDS:
             complaints.add(
                 path,
                 f"wall_seconds is {_show(wall)}; it is not used.",
@@ -369,7 +378,7 @@ def section_row(row: Any) -> tuple[Section | None, tuple[str, str, str]]:
         return None, ("count", message, "Write how often the section ran, a positive whole number.")
     seconds = row.get("total_seconds")
     number = finite(seconds) if not isinstance(seconds, str) else None
-    if number is None or number < 0:
+    if number is None or not 0 <= number <= MAX_SECONDS:
         message = f"section {path!r}: total_seconds is {_show(seconds)}; the row is left out."
         return None, ("total_seconds", message, "Write seconds, a finite number that is not negative.")
     return Section(path, count, number), fine

@@ -18,6 +18,8 @@ MAX_DEPTH = 20
 """Nesting of a config beyond which the rest is kept as text."""
 MAX_FIELDS = 5_000
 """Fields of one run's config; the rest is left aside."""
+MAX_SECONDS = 1e10
+"""Above this (three centuries) a number of seconds is no duration."""
 MAX_VALUE = 2_000
 """Characters of one config value; longer text is cut with an ellipsis."""
 

@@ -228,7 +228,8 @@ def notices(page: Parsed) -> str:
 
 CLUMSY = (
     (
-        r"\b1 (runs|problems|levels|sections|calls|changes|sessions|factors|fields|sweeps)\b(?! (of|found))",
+        r"(?<![:.=\d])\b1 (runs|problems|levels|sections|calls|changes|sessions|factors|fields|sweeps)\b"
+        r"(?! (of|found))",
         "plural after 1",
     ),
     (r"\b([A-Za-z]{2,}) \1\b", "doubled word"),
