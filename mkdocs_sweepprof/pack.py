@@ -158,7 +158,8 @@ def _pack_one(collection: Collection, reading: Reading, place: Path, versions: d
     write_atomic(place / PACK, f'{head},\n "runs": {{\n{each}\n}}}}\n'.encode())
     config = collection.config
     if config and not any((place / n).exists() for n in ("collection.yml", "collection.yaml")):
-        write_atomic(place / config, tree.read_bytes(config))
+        text = tree.read_bytes(config).decode("utf-8", "replace")
+        write_atomic(place / config, Redactor().text(text).encode())
     after = sum(p.stat().st_size for p in place.iterdir() if p.is_file())
     return Packed(collection.path, place, len(runs), len(read), before, after, list(reading.problems))
 

@@ -15,6 +15,7 @@ from mkdocs_sweepprof.figures.base import Drawing
 from mkdocs_sweepprof.note.base import Context, Note
 from mkdocs_sweepprof.readers.base import Problem, Reading
 from mkdocs_sweepprof.readers.join import join
+from mkdocs_sweepprof.redact import Redactor
 from mkdocs_sweepprof.schema import BadConfig, CollectionConfig, parse
 
 
@@ -53,6 +54,7 @@ def load_config(collection: Collection) -> tuple[CollectionConfig, list[Problem]
 def work(collection: Collection, readings: Iterable[Reading], redact: Callable[[Reading], Reading]) -> Work:
     """Join, tabulate and analyse one collection (comparisons come later, when the others are known)."""
     config, problems = load_config(collection)
+    config = masked_texts(config)
     runs, joined, mentions = join(readings)
     # Once more over all runs: a name learned from one layout's files is masked in another's.
     masked = redact(Reading(runs, [*problems, *joined], mentions))
@@ -75,6 +77,29 @@ def work(collection: Collection, readings: Iterable[Reading], redact: Callable[[
             )
         )
     return Work(config, made, result, problems)
+
+
+def masked_texts(config: CollectionConfig) -> CollectionConfig:
+    """The author's own texts with what looks like a secret masked; names and globs are left as they are."""
+    redactor = Redactor()
+
+    def mask(text: str | None) -> str | None:
+        return redactor.text(text) if text else text
+
+    return config.model_copy(
+        update={
+            "title": mask(config.title),
+            "description": mask(config.description),
+            "date": mask(config.date),
+            "run_url": redactor.link(config.run_url) if config.run_url else None,
+            "labels": {name: redactor.text(text) for name, text in config.labels.items()},
+            "commentary": {part: redactor.text(text) for part, text in config.commentary.items()},
+            "knobs": [
+                k.model_copy(update={"label": mask(k.label), "verb": mask(k.verb), "note": mask(k.note)})
+                for k in config.knobs
+            ],
+        }
+    )
 
 
 def _config_problems(collection: Collection, config: CollectionConfig, result: Analysis) -> list[Problem]:

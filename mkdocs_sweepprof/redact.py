@@ -38,32 +38,45 @@ _USER_WORDS = frozenset({"user", "username", "email", "owner", "login"})
 # Well-known shapes of keys; each is long enough not to be a word.
 _SHAPES = re.compile(
     r"""(?x)
-    \b(?:
+    (?<![A-Za-z0-9])(?:  # also behind an underscore: by_hf_…
         hf_[A-Za-z0-9]{20,} | sk-[A-Za-z0-9_-]{20,} | gh[pousr]_[A-Za-z0-9]{20,} | github_pat_[A-Za-z0-9_]{20,}
       | glpat-[A-Za-z0-9_-]{16,} | xox[abeoprs]-[A-Za-z0-9-]{10,} | AKIA[0-9A-Z]{16} | ASIA[0-9A-Z]{16}
-      | AIza[0-9A-Za-z_-]{30,} | eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+ | npm_[A-Za-z0-9]{30,}
-      | pypi-[A-Za-z0-9_-]{30,} | wandb_v1_[A-Za-z0-9_-]{20,} | local-[0-9a-f]{40}
+      | AIza[0-9A-Za-z_-]{30,} | (?<![_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+
+      | npm_[A-Za-z0-9]{30,}
+      | pypi-[A-Za-z0-9_-]{30,} | ya29\.[A-Za-z0-9_-]{20,} | hooks\.slack\.com/services/[A-Za-z0-9/]{20,}
+      | [Bb]earer[ ]+(?=[A-Za-z._~+/=-]{0,60}[0-9])[A-Za-z0-9._~+/=-]{16,}
+      | wandb_v1_[A-Za-z0-9_-]{20,} | local-[0-9a-f]{40}
     )
     | -----BEGIN[ ][A-Z ]*PRIVATE[ ]KEY-----.*?(?:-----END[ ][A-Z ]*PRIVATE[ ]KEY-----|\Z)
     """,
     re.DOTALL,
 )
-_URL_LOGIN = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*://)(?P<login>[^/@\s]+)@")
+_URL_LOGIN = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]{0,20}://)(?P<login>[^/?#\s]+)@")
 _URL_QUERY = re.compile(
-    r"(?P<key>[?&;](?:[A-Za-z0-9_-]*(?:token|key|secret|password|signature|sig|credential)[A-Za-z0-9_-]*)=)[^&#\s]+",
+    r"(?P<key>[?&;](?:[A-Za-z0-9_-]{0,40}(?:token|key|secret|password|signature|sig|credential)[A-Za-z0-9_-]{0,40})=)[^&#\s]+",
     re.IGNORECASE,
 )
+# `password=x`, `--api-key x` and `"password": "x"`, as they stand in command lines, environments and JSON texts. What
+# comes before the word is no part of the pattern, or long values of dots and dashes would take very long.
 _INLINE = re.compile(
-    r"(?P<key>(?:--?|\b)(?:[A-Za-z0-9_-]*(?:password|passwd|secret|api[_-]?key|access[_-]?key|auth[_-]?token))[=:]\s*)"
-    r"(?P<value>[^\s,;\"'}]+)",
+    r"(?:passw(?:or)?d|passphrase|secret|credentials?|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?token)"
+    r"(?:(?P<assigned>\\?[\"']?\]?\s{0,9}[=:]\s{0,9})|(?P<spaced>\\?[\"']?,?\s{1,9}))"
+    r"(?P<value>\(masked\)|(?P<quote>\\[\"']).*?(?:(?P=quote)|\Z)"
+    r"|\"(?:[^\"\\]|\\.)*(?:\"|\\?\Z)|'(?:[^'\\]|\\.)*(?:'|\\?\Z)|[^\s,;\"'}\])\\]+)",
+    re.IGNORECASE | re.DOTALL,
+)
+# A *token* or *pat* is a secret only when its value looks like one: `pad_token=<pad>` and `max_token=512` are shown.
+_INLINE_TOKEN = re.compile(
+    r"(?:token|[_-]pat)(?:\\?[\"']?\s{0,9}[=:]\s{0,9}\\?[\"']?|\s{1,9})(?P<value>[A-Za-z0-9_\-+/=.]{16,})",
     re.IGNORECASE,
 )
+_FLAG = re.compile(r"(?:^|[\s\"'\[,])--?[A-Za-z0-9_.-]*$")
 _HOME = re.compile(
     r"(?P<lead>(?:/home|/Users|/users|[A-Za-z]:[\\/]+Users|/u|/scratch|/data/users|/nfs/home|/export/home)[\\/]+)"
     r"(?P<user>[^\\/\s:\"',;]+)"
 )
 _NOT_USERS = frozenset({"shared", "public", "Shared", "Public", "data", "runs", "tmp", "projects", "project", USER})
-_TFEVENTS = re.compile(r"(?P<lead>tfevents\.\d+\.)(?P<host>[A-Za-z0-9][A-Za-z0-9.-]*?)(?=\.\d+\.\d+|\.v2|$|\s)")
+_TFEVENTS = re.compile(r"(?P<lead>tfevents\.\d+\.)(?P<host>[A-Za-z0-9][A-Za-z0-9.-]{0,100}?)(?=\.\d+\.\d+|\.v2|$|\s)")
 _IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])")
 _TOKENISH = re.compile(r"^[A-Za-z0-9_\-+/=.:]{16,}$")
 
@@ -134,6 +147,10 @@ class Redactor:
         """One text masked by its own look alone."""
         return self._masker(frozenset())(text)
 
+    def link(self, template: str) -> str:
+        """An address masked so that it still leads there: without its login, and without the values of secrets."""
+        return self.text(_URL_LOGIN.sub(r"\g<scheme>", template))
+
     def problem(self, problem: Problem) -> Problem:
         return replace(problem, message=self.text(problem.message), remedy=self.text(problem.remedy))
 
@@ -149,8 +166,8 @@ class Redactor:
         for run in reading.runs:
             for key, value in run.config.items():
                 if isinstance(value, str) and not matches(key, self.publish):
-                    if _names_host(key) and _name_like(value):
-                        names.add((value, HOST))
+                    if _names_host(key) and _host_like(value):
+                        names |= {(value, HOST)} if _name_like(value) else {(h, HOST) for h in _hosts(value)}
                     if _names_user(key) and _name_like(value):
                         names.add((value, USER))
                     names |= {(m["user"], USER) for m in _HOME.finditer(value) if m["user"] not in _NOT_USERS}
@@ -171,7 +188,8 @@ class Redactor:
             out = _URL_LOGIN.sub(rf"\g<scheme>{MASK}@", out)
             out = _URL_QUERY.sub(rf"\g<key>{MASK}", out)
             out = _SHAPES.sub(MASK, out)
-            out = _INLINE.sub(rf"\g<key>{MASK}", out)
+            out = _INLINE.sub(_mask_inline, out)
+            out = _INLINE_TOKEN.sub(_mask_token, out)
             out = _HOME.sub(lambda m: m["lead"] + (m["user"] if m["user"] in _NOT_USERS else USER), out)
             out = _TFEVENTS.sub(rf"\g<lead>{HOST}", out)
             out = _IPV4.sub(lambda m: HOST if _is_ip(m[0]) else m[0], out)
@@ -189,7 +207,7 @@ class Redactor:
         if secret_field(name, value):
             return MASK
         if isinstance(value, str):
-            if _names_host(name) and _name_like(value):
+            if _names_host(name) and _host_like(value):
                 return HOST
             if _names_user(name) and _name_like(value):
                 return USER
@@ -225,6 +243,30 @@ def _names_user(field: str) -> bool:
     """A field for a person's name, by its last word: ``job_user``, not ``user_prompt``."""
     words = _words(field)
     return bool(words) and words[-1] in _USER_WORDS
+
+
+def _host_like(value: str) -> bool:
+    """A host's name or address, or several: ``gpu[01-04],gpu07``, ``10.0.0.1:29500``."""
+    return bool(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._@+\-\[\],: ]*", value)) and not value.isdigit()
+
+
+def _hosts(value: str) -> list[str]:
+    """The single names in a list of hosts; what brackets stand for is not written out."""
+    return [h for h in re.split(r"[,\s]+", re.sub(r"\[[^\]]*\]", "", value)) if _name_like(h)]
+
+
+def _mask_inline(match: re.Match[str]) -> str:
+    value = match["value"]
+    before = match.string[max(0, match.start() - 60) : match.start()]
+    if match["spaced"] is not None and (value.startswith("-") or not _FLAG.search(before)):
+        return match[0]  # words in a sentence
+    quote = match["quote"] or (value[0] if value[0] in "\"'" else "")
+    return f"{match[0].removesuffix(value)}{quote}{MASK}{quote}"
+
+
+def _mask_token(match: re.Match[str]) -> str:
+    value = match["value"]
+    return match[0].removesuffix(value) + MASK if any(c.isdigit() for c in value) else match[0]
 
 
 def _name_like(value: str) -> bool:
