@@ -22,13 +22,13 @@ from mkdocs_sweepprof.collection import Collection, discover
 from mkdocs_sweepprof.harvest import read_source, tree_problems
 from mkdocs_sweepprof.readers import faults, readers
 from mkdocs_sweepprof.readers.base import Problem, Reader, Reading, Source
-from mkdocs_sweepprof.redact import Redactor
 from mkdocs_sweepprof.site import OVERVIEW, SCRIPT, STYLE, Asset, Entry, Message, Options, Page, Quotable, Site
 from mkdocs_sweepprof.store import Store, digest
 
 if TYPE_CHECKING:
     from mkdocs_sweepprof.analysis.results import Comparable
     from mkdocs_sweepprof.pipeline import Work
+    from mkdocs_sweepprof.redact import Redactor
 
 Progress = Callable[[int, int, str], None]
 """Called with (done, total, what) as collections are finished."""
@@ -96,7 +96,6 @@ class _Build:
         self.docs = docs
         self.store = store
         self.progress = progress or (lambda done, total, what: None)
-        self.redactor = Redactor(options.publish_fields, options.redact)
         self.readers: dict[str, Reader] = {}
         self.site = Site()
         self._codes: dict[str, str] = {}
@@ -174,7 +173,8 @@ class _Build:
                 source.key,
                 source.directory,
                 digests,
-                self.redactor.key,
+                self.options.publish_fields,
+                self.options.redact,
             ]
         )
 
@@ -191,6 +191,12 @@ class _Build:
             return self.store.fingerprint(collection.tree.path(path), collection.tree.stat(path))
         except (OSError, KeyError):
             return "unreadable"
+
+    @cached_property
+    def _redactor(self) -> Redactor:
+        from mkdocs_sweepprof.redact import Redactor
+
+        return Redactor(self.options.publish_fields, self.options.redact)
 
     # --- analysis ----------------------------------------------------------------------------------------------
 
@@ -222,7 +228,7 @@ class _Build:
 
             settle(self.options.cache)
             self.site.analysed += 1
-            job.done = pipeline.work(job.collection, self._readings(job.collection), self.redactor.reading)
+            job.done = pipeline.work(job.collection, self._readings(job.collection), self._redactor.reading)
         return job.done
 
     def _readings(self, collection: Collection) -> list[Reading]:
@@ -232,7 +238,7 @@ class _Build:
             key = self._source_key(collection, source)
             reading = self.store.get_reading(key)
             if reading is None:
-                reading = self.redactor.reading(read_source(self.readers[source.reader], collection, source))
+                reading = self._redactor.reading(read_source(self.readers[source.reader], collection, source))
                 self.store.put_reading(key, reading)
             out.append(reading)
         problems = tree_problems(collection.tree)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from mkdocs_sweepprof.collection import Collection
 from mkdocs_sweepprof.readers.base import Problem, Reader, Reading, Source
 from mkdocs_sweepprof.readers.tree import Tree
-from mkdocs_sweepprof.redact import Redactor
+
+if TYPE_CHECKING:
+    from mkdocs_sweepprof.redact import Redactor
 
 
 def read_source(reader: Reader, collection: Collection, source: Source) -> Reading:

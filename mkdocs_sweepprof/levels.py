@@ -1,4 +1,4 @@
-"""Levels of a field, and globs over section paths: the two ways in which names are compared."""
+"""Levels of a field, their order, and globs over section paths: how names are compared."""
 
 from __future__ import annotations
 
@@ -47,6 +47,16 @@ def ordered(levels: Iterable[str], first: Iterable[str] = ()) -> list[str]:
         return (0, value, text) if value is not None else (1, 0.0, text)
 
     return head + sorted(rest, key=key)
+
+
+@lru_cache(maxsize=65_536)
+def natural(text: str) -> tuple[tuple[int, int, str], ...]:
+    """A sort key by which ``run10`` follows ``run9``."""
+    return tuple(
+        (0, int(part[:18]), part) if part.isascii() and part.isdigit() else (1, 0, part)
+        for part in re.split(r"([0-9]+)", text)
+        if part
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -28,9 +28,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mkdocs_sweepprof.levels import NOT_SET, level, matches
+from mkdocs_sweepprof.levels import NOT_SET, level, matches, natural
 from mkdocs_sweepprof.readers.base import Event, Problem, Run, Section
-from mkdocs_sweepprof.readers.join import natural
 from mkdocs_sweepprof.readers.values import MAX_SECONDS
 
 RUN_START = "run_start"

@@ -70,9 +70,7 @@ class GuardedReader:
             # Through JSON once, as the store will: what does not survive that is found here.
             return reading_from_json(json.loads(json.dumps(reading_to_json(reading))))
         except Exception as error:
-            message = (
-                f"the {self.name} reader of the package '{self.package}' failed ({_said(error)})."
-            )
+            message = f"the {self.name} reader of the package '{self.package}' failed ({_said(error)})."
             return Reading([], [Problem(source.key or ".", message, REMEDY)])
 
 

@@ -19,8 +19,8 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
+from mkdocs_sweepprof.levels import natural
 from mkdocs_sweepprof.readers.base import Problem, Reading, Run, Section, Session, Source
-from mkdocs_sweepprof.readers.join import natural
 from mkdocs_sweepprof.readers.text import read_mapping, read_text
 from mkdocs_sweepprof.readers.tree import Tree
 from mkdocs_sweepprof.readers.values import finite, flatten, parse_time

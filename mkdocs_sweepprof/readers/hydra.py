@@ -13,10 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from statistics import median
 
+from mkdocs_sweepprof.levels import natural
 from mkdocs_sweepprof.readers.base import Problem, Reading, Run, Scalar, Session, Source
-from mkdocs_sweepprof.readers.join import natural
 from mkdocs_sweepprof.readers.text import read_mapping, read_text
 from mkdocs_sweepprof.readers.tree import Tree
 from mkdocs_sweepprof.readers.values import BadText, flatten, guess, load_yaml
@@ -374,6 +373,8 @@ def _sessions(timed: Sequence[_Record], times: Sequence[float]) -> list[Session]
     if len(timed) < 4:
         return []
     opening = [_message(timed[0].text), _message(timed[1].text)]
+    from statistics import median  # not before a log is read
+
     usual = median(max(0.0, b - a) for a, b in pairwise(times))
     starts = [0]
     for i in range(2, len(timed)):

@@ -24,9 +24,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import TypeVar
 
+from mkdocs_sweepprof.levels import natural
 from mkdocs_sweepprof.readers.base import Problem, Reading, Run, Scalar, Section, Session, Status
 
 PRIORITY = (
@@ -126,16 +126,6 @@ def join(readings: Iterable[Reading]) -> tuple[list[Run], list[Problem], list[st
     runs = _distinct_ids([_merge(g) for g in groups])
     runs.sort(key=lambda r: (natural(r.id), r.id))
     return runs, sorted(set(problems), key=_problem_key), sorted(set(mentions))
-
-
-@lru_cache(maxsize=65_536)
-def natural(text: str) -> tuple[tuple[int, int, str], ...]:
-    """A sort key by which ``run10`` follows ``run9``."""
-    return tuple(
-        (0, int(part[:18]), part) if part.isascii() and part.isdigit() else (1, 0, part)
-        for part in re.split(r"([0-9]+)", text)
-        if part
-    )
 
 
 def _problem_key(problem: Problem) -> tuple[object, ...]:

@@ -24,8 +24,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from mkdocs_sweepprof.levels import natural
 from mkdocs_sweepprof.readers.base import Problem, Reading, Run, Section, Source
-from mkdocs_sweepprof.readers.join import natural
 from mkdocs_sweepprof.readers.text import read_mapping, read_text
 from mkdocs_sweepprof.readers.tree import Tree
 from mkdocs_sweepprof.readers.values import finite, flatten

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import BinaryIO
 
+from mkdocs_sweepprof.levels import natural
 from mkdocs_sweepprof.readers.base import Problem, Reading, Run, Scalar, Session, Source, Status
-from mkdocs_sweepprof.readers.join import natural
 from mkdocs_sweepprof.readers.progress import Point, markers
 from mkdocs_sweepprof.readers.tree import TooLarge, Tree
 from mkdocs_sweepprof.readers.values import EARLIEST, LATEST, finite, scalar

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mkdocs_sweepprof.readers.base import Event, Problem, Reading, Run, Section, Session
-from mkdocs_sweepprof.readers.join import join, natural
+from mkdocs_sweepprof.levels import natural
+from mkdocs_sweepprof.readers.join import join
 
 
 def run(layout: str, directory: str | None, name: str | None = None, **fields: object) -> Run:
