@@ -1,6 +1,6 @@
 """The light half of a build: what is there, what is remembered, what must be made anew.
 
-:func:`build_site` is the one entry for both consumers. It imports pandas, matplotlib, scipy and pydantic only through
+:func:`build_site` is the one entry for both consumers. It imports pandas, matplotlib and pydantic only through
 :mod:`.pipeline`, and that only when a collection changed.
 """
 
