@@ -269,7 +269,7 @@ class Tables:
             name = self.w.interval(s)
             if i == 0 and x.opening_mean is not None:
                 name += S(" (opening)")
-            elif later is not None and s not in later:
+            elif i and s not in later:
                 name += S(" (final tail)")
             rows.append(
                 [Cell(name), self._fact(f"{base}.mean"), self._fact(f"{base}.longest_in"), self._fact(f"{base}.runs")]

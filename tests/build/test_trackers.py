@@ -309,6 +309,7 @@ def test_lightning_is_bound_by_what_its_epochs_hold(made: Built) -> None:
     text = Note(made, "lightning-A").text
     assert "The log marks no epoch end" not in text
     assert "(opening)" not in text, "no run_start, so no opening"
+    assert "(final tail)" not in text, "and no run_end, so no tail"
 
 
 # --- 2: MLPerf results -----------------------------------------------------------------------------------------------
