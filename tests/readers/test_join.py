@@ -9,8 +9,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkdocs_sweepprof.readers.base import Event, Problem, Reading, Run, Section, Session
 from mkdocs_sweepprof.levels import natural
+from mkdocs_sweepprof.readers.base import Event, Problem, Reading, Run, Section, Session
 from mkdocs_sweepprof.readers.join import join
 
 
