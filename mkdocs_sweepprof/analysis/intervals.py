@@ -14,6 +14,8 @@ MAX_SHOWN = 60
 LABELLED = 0.5
 """Labels are used when the intervals that most runs have cover more than this part of the logged time."""
 SLOW_FAST_MIN_RUNS = 4
+TIE = 0.002
+"""Seconds by which two intervals may differ and be equally long: times are often kept in milliseconds."""
 
 
 def intervals(
@@ -59,7 +61,6 @@ def intervals(
 def _stats(rows: pd.DataFrame, runs: int) -> tuple[list[IntervalStat], Literal["label", "position"]]:
     labels = pd.Series(list(zip(rows["start"], rows["end"], strict=True)), index=rows.index, dtype=object)
     keyed = rows.assign(label=labels)
-    longest = keyed.loc[keyed.groupby("run")["seconds"].idxmax()]
     having = keyed.groupby("label")["run"].nunique()
     common = having[having * 2 > runs].index
     total = float(rows["seconds"].sum())
@@ -69,7 +70,7 @@ def _stats(rows: pd.DataFrame, runs: int) -> tuple[list[IntervalStat], Literal["
     if cover > LABELLED and once and len(having) <= MAX_SHOWN:
         means = keyed.groupby(["label", "run"], sort=False)["seconds"].mean().groupby(level=0).mean()
         place = keyed.groupby("label")["position"].mean()
-        wins = longest["label"].value_counts()
+        wins = _longest(keyed, "label")
         stats = [
             IntervalStat(str(a), str(b), float(means[(a, b)]), int(having[(a, b)]), int(wins.get((a, b), 0)))
             for a, b in sorted(having.index, key=lambda x: (place[x], x))
@@ -78,7 +79,7 @@ def _stats(rows: pd.DataFrame, runs: int) -> tuple[list[IntervalStat], Literal["
     positions = keyed["position"].nunique()
     if positions > MAX_SHOWN:
         return [], "position"
-    wins = longest["position"].value_counts()
+    wins = _longest(keyed, "position")
     out = []
     for position, part in keyed.groupby("position"):
         start, end = part["label"].value_counts().index[0]
@@ -93,6 +94,13 @@ def _stats(rows: pd.DataFrame, runs: int) -> tuple[list[IntervalStat], Literal["
             )
         )
     return out, "position"
+
+
+def _longest(keyed: pd.DataFrame, by: str) -> pd.Series:
+    """In how many runs each interval is the longest; a run in which two are equally long has none."""
+    top = keyed[keyed["seconds"] >= keyed.groupby("run")["seconds"].transform("max") - TIE]
+    top = top.drop_duplicates(["run", by])
+    return top[~top["run"].duplicated(keep=False)][by].value_counts()
 
 
 def _slow_excess(walls: pd.Series, tail: pd.Series) -> float | None:

@@ -50,8 +50,13 @@ def render(
     tables = Tables(analysis, facts, words)
     names = sorted({*tables_csv, FACTS})
 
+    def place(drawing: Drawing) -> str:
+        # Without groups, the time of a call says nothing of what runtime depends on.
+        alone = drawing.name == "per-call" and analysis.group is None
+        return "sections" if alone else FIGURES.get(drawing.name, "where")
+
     def figures(part: str) -> Safe:
-        mine = [d for d in drawings if FIGURES.get(d.name, "where") == part]
+        mine = [d for d in drawings if place(d) == part]
         return Safe("\n\n").join(engine.figure(d, context.assets) for d in mine)
 
     markdown = engine.render(
@@ -63,7 +68,7 @@ def render(
             "t": tables,
             "page_title": engine.front_title(analysis.title),
             "figures": figures,
-            "has_figures": lambda part: any(FIGURES.get(d.name, "where") == part for d in drawings),
+            "has_figures": lambda part: any(place(d) == part for d in drawings),
             "link": engine.link,
             "trusted": engine.trusted,
             "commentary": lambda part: engine.trusted(context.commentary.get(part)),

@@ -41,8 +41,10 @@ from mkdocs_sweepprof.note.format import capital, listing, plural, setting, word
 S = Safe
 
 EPOCH_END = "epoch_end"
-MAJORITY = 0.5
-"""More than this is "most"."""
+MAJORITY = 0.50005
+"""From here it is "most": it also prints as more than 50.00%, and a sum's last digit decides nothing."""
+NOTICEABLE = 0.005
+"""An effect below this prints as 0.00."""
 STANDS_OUT = 1.25
 """The opening is worth a look when it is this many times the longest later interval."""
 SMALL_DIFFERENCE = 0.10
@@ -599,7 +601,10 @@ class Wording:
         found = [e for e in defined if e.determined_by not in fields] or defined
         top = found[0]
         ties = [e for e in found if self._eta_text(e) == self._eta_text(top)]
-        if len(ties) > 1:
+        if len(found) > 1 and all((e.eta_squared or 0) < NOTICEABLE for e in found):
+            text = S("No field alone accounts for a noticeable part of the variation in wall time: η² is {} for {}.")
+            text = text.format(self._eta(top), self.names(e.field for e in ties))
+        elif len(ties) > 1:
             text = S("{} tie: each alone accounts for the same part of the variation in wall time (η² {}).").format(
                 self.names(e.field for e in ties), self._eta(top)
             )
@@ -697,10 +702,10 @@ class Wording:
             lead = (
                 "The slowest level of the other factor is {}."
                 if len(slowest) == 1
-                else "The slowest level of each other factor is {}."
+                else "The slowest levels of the other factors are {}."
             )
             if self.a.group is None:
-                lead = "The slowest level of each factor is {}." if len(slowest) > 1 else "Its slowest level is {}."
+                lead = "The slowest level of each factor: {}." if len(slowest) > 1 else "Its slowest level is {}."
             out.append(S(lead).format(self.some(slowest, 8)))
         cells = self.a.cells
         if cells and len(cells.slowest) > 1 and len(cells.rows) * len(cells.columns) > len(cells.slowest):
@@ -961,7 +966,7 @@ class Wording:
                 " So the bulk of a run, about {}, is not spent on finishing up but in the stretches between markers "
                 "before that."
             ).format(self.ref("intervals.before_tail.share.rounded"))
-        elif x.before_tail_share < MAJORITY:
+        elif x.before_tail_share < 1 - MAJORITY:
             text += S(" So most of a run is spent after its last epoch.")
         if x.tail_max is not None and x.runs > 1:
             text += S(" The longest tail takes {}.").format(self.ref("tail.max"))

@@ -138,6 +138,20 @@ def test_no_warning_for_any_shape(shapes: Built) -> None:
     assert warnings(shapes) == []
 
 
+def test_exactly_half_is_not_most(shapes: Built) -> None:
+    """Evaluation takes half of every run here; the sums of its parts lie a hair above or below that."""
+    for shape in ("one_run", "one_group", "by_seed", "unbalanced"):
+        text = note(shapes, shape).visible
+        assert "Evaluation is the largest measured cost (50.00%)" in text and "evaluation-bound" not in text, shape
+
+
+def test_equally_long_intervals_have_no_longest(shapes: Built) -> None:
+    found = facts(shapes, "events_only")
+    longest = [v["value"] for k, v in found.items() if k.endswith(".longest_in")]
+    assert len(longest) == 6 and set(longest) == {0}
+    assert "The longest interval" not in note(shapes, "events_only").visible
+
+
 def test_one_run_is_not_called_a_sweep_of_runs(shapes: Built) -> None:
     page = note(shapes, "one_run")
     assert "These runs" not in page.visible and "There is one run" in page.visible
@@ -146,6 +160,7 @@ def test_one_run_is_not_called_a_sweep_of_runs(shapes: Built) -> None:
     # One run has no spread and nothing to compare.
     assert not [k for k in found if k.startswith("effect.")]
     assert "slowest" not in page.visible.split("Runs")[0].lower()
+    assert "What runtime depends on" not in [e.text for e in page.all("h2")]
 
 
 def test_one_group_is_no_group(shapes: Built) -> None:
@@ -571,6 +586,7 @@ def test_ten_thousand_runs(tmp_path: Path, record_property: Callable[[str, objec
     page, found = note(built, "large"), facts(built, "large")
     assert found["runtime.count"]["value"] == n
     assert "10000/10000" in page.visible
+    assert "No field alone accounts for a noticeable part of the variation in wall time" in page.visible
     assert not clumsy(prose(page))
     assert len(built.html("large/profiling/index.html")) < 2_000_000, "a page that a browser can show"
     assert first < 60
