@@ -81,13 +81,24 @@ _IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])")
 _TOKENISH = re.compile(r"^[A-Za-z0-9_\-+/=.:]{16,}$")
 
 
-def _words(name: str) -> list[str]:
+# What a field's name says is asked of every run, and the names are few.
+_per_name = lru_cache(maxsize=20_000)
+
+
+@_per_name
+def _words(name: str) -> tuple[str, ...]:
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name.rpartition(".")[2])
-    return [w for w in re.split(r"[^A-Za-z0-9]+", spaced.lower()) if w]
+    return tuple(w for w in re.split(r"[^A-Za-z0-9]+", spaced.lower()) if w)
 
 
 def _pair(words: Sequence[str], pairs: Iterable[Sequence[str]]) -> bool:
-    return any(list(words[i : i + len(p)]) == list(p) for p in pairs for i in range(len(words)))
+    return any(tuple(words[i : i + len(p)]) == tuple(p) for p in pairs for i in range(len(words)))
+
+
+@_per_name
+def _secret_name(name: str) -> bool:
+    words = _words(name)
+    return bool(_SECRET_WORDS & set(words)) or _pair(words, _SECRET_PAIRS)
 
 
 def secret_field(name: str, value: Scalar) -> bool:
@@ -101,9 +112,7 @@ def secret_field(name: str, value: Scalar) -> bool:
     words = _words(name)
     if not words:
         return False
-    if _SECRET_WORDS & set(words):
-        return True
-    if _pair(words, _SECRET_PAIRS):
+    if _secret_name(name):
         return True
     if words[-1] in ("token", "tokens", "key", "keys", "pat"):
         return isinstance(value, str) and bool(_TOKENISH.match(value)) and any(c.isdigit() for c in value)
@@ -124,10 +133,15 @@ class Redactor:
     def __init__(self, publish: Sequence[str] = (), redact: Sequence[str] = ()) -> None:
         self.publish = tuple(publish)
         self.redact = tuple(redact)
+        self._last: tuple[frozenset[tuple[str, str]], Callable[[str], str]] | None = None
+        """The names and the mask of the last call: most records teach the same names, or none."""
 
     def reading(self, reading: Reading) -> Reading:
         """A masked copy of what a reader gave."""
-        mask = self._masker(self._learn(reading))
+        names = self._learn(reading)
+        if self._last is None or self._last[0] != names:
+            self._last = names, self._masker(names)
+        mask = self._last[1]
         return Reading(
             [self._run(r, mask) for r in reading.runs],
             [
@@ -233,12 +247,14 @@ class Redactor:
         )
 
 
+@_per_name
 def _names_host(field: str) -> bool:
     """A field for a machine's name, by its last word: ``db_host``, not ``ip_adapter``."""
     words = _words(field)
     return bool(words) and (words[-1] in _HOST_WORDS or _pair(words[-2:], _HOST_PAIRS))
 
 
+@_per_name
 def _names_user(field: str) -> bool:
     """A field for a person's name, by its last word: ``job_user``, not ``user_prompt``."""
     words = _words(field)
