@@ -315,6 +315,12 @@ def test_a_pack_holds_no_secret(project: Path) -> None:
         assert secret not in every
 
 
+def test_a_part_of_a_collection_is_not_packed(project: Path) -> None:
+    done = sweepprof("pack", "collections/lab/v1/runs", "packed")
+    assert done.exit_code == 2 and "is a part of the collection" in done.output
+    assert not (project / "packed").exists()
+
+
 def test_a_pack_is_read_by_people(project: Path) -> None:
     assert sweepprof("pack", "collections/lab/v1", "packed").exit_code == 0
     rows = [json.loads(line) for line in (project / "packed/runs.jsonl").read_text().splitlines()]
