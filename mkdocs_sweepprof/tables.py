@@ -35,6 +35,10 @@ from mkdocs_sweepprof.readers.values import MAX_SECONDS
 RUN_START = "run_start"
 RUN_END = "run_end"
 EPOCH_END = "epoch_end"
+END_SLACK = 2.0
+"""Seconds by which a tracker's end may lie before its own last record: some keep whole seconds."""
+GAP_SLACK = 1e-3
+"""An interruption with less work than this beside it is no interval."""
 CLOCKS = ("profile", "sessions", "events", "tracker", "activity", "sections")
 """Wall sources in order of preference, but for ``sessions``: a resumed run's wall is the sum of its sessions."""
 
@@ -358,8 +362,8 @@ def _with_ends(run: Run, points: list[Event]) -> list[Event]:
     out = list(points)
     if run.started_at is not None and RUN_START not in labels and run.started_at <= points[0].time:
         out.insert(0, Event(run.started_at, RUN_START))
-    if run.ended_at is not None and RUN_END not in labels and run.ended_at >= points[-1].time:
-        out.append(Event(run.ended_at, RUN_END))
+    if run.ended_at is not None and RUN_END not in labels and run.ended_at >= points[-1].time - END_SLACK:
+        out.append(Event(max(run.ended_at, points[-1].time), RUN_END))
     return out
 
 
@@ -374,7 +378,10 @@ def _run_intervals(run: Run) -> list[tuple[Any, ...]]:
     opened = False
     for i, (before, after) in enumerate(pairwise(points)):
         seconds = after.time - before.time
-        if seconds < 0 or any(before.time <= a + 1e-6 and after.time >= b - 1e-6 for a, b in gaps):
+        across = [(a, b) for a, b in gaps if before.time <= a + 1e-6 and after.time >= b - 1e-6]
+        # Across an interruption only the work on both sides of it counts, if any was logged.
+        seconds -= sum(b - a for a, b in across)
+        if seconds < 0 or (across and seconds < GAP_SLACK):
             continue
         position += 1
         opening = not opened and RUN_START in (before.event, before.name)

@@ -31,21 +31,26 @@ def intervals(
     runs = wall.index[wall.index.isin(rows["run"].unique())]
     walls = wall.loc[runs]
     stats, by = _stats(rows, len(runs))
-    opening = rows[rows["opening"]]
-    tail = rows[rows["tail"]].groupby("run", sort=False)["seconds"].sum()
-    before = rows[~rows["tail"]].groupby("run")["seconds"].sum().reindex(tail.index)
+    opening = _if_most(rows[rows["opening"]].groupby("run", sort=False)["seconds"].sum(), len(runs))
+    tail = _if_most(rows[rows["tail"]].groupby("run", sort=False)["seconds"].sum(), len(runs))
+    _name_kinds(stats, rows, by, has_opening=len(opening) > 0, has_tail=len(tail) > 0)
+    before = rows[~rows["tail"]].groupby("run")["seconds"].sum().reindex(tail.index).fillna(0.0)
+    same = len(opening) and set(opening.index) == set(tail.index)
     share = tail / walls.loc[tail.index]
     result = Intervals(
         runs=len(runs),
         by=by,
         stats=stats,
-        opening_mean=_mean(opening["seconds"]),
+        opening_mean=_mean(opening),
         before_tail_mean=_mean(before),
         before_tail_share=_mean(before / walls.loc[tail.index]),
         tail_mean=_mean(tail),
         tail_max=float(tail.max()) if len(tail) else None,
         tail_share=_mean(share),
         tail_by_group=[],
+        opening_runs=len(opening),
+        tail_runs=len(tail),
+        between_mean=_mean(before - opening.reindex(before.index)) if same else None,
         slow_excess_in_tail=_slow_excess(walls.loc[tail.index], tail),
     )
     if group_levels is not None and len(tail):
@@ -94,6 +99,26 @@ def _stats(rows: pd.DataFrame, runs: int) -> tuple[list[IntervalStat], Literal["
             )
         )
     return out, "position"
+
+
+def _if_most(seconds: pd.Series, runs: int) -> pd.Series:
+    """What most runs have; a mean over a few would be printed beside means over all."""
+    return seconds if 2 * len(seconds) > runs else seconds.iloc[:0]
+
+
+def _name_kinds(stats: list[IntervalStat], rows: pd.DataFrame, by: str, *, has_opening: bool, has_tail: bool) -> None:
+    """Say which intervals are the opening and the final tail, where most of their rows are."""
+    if not stats:
+        return
+    keys = rows["position"] if by == "position" else list(zip(rows["start"], rows["end"], strict=True))
+    parts = rows.assign(key=pd.Series(list(keys), index=rows.index, dtype=object)).groupby("key")[["opening", "tail"]]
+    shares = parts.mean().to_dict("index")
+    for stat in stats:
+        found = shares[stat.position if by == "position" else (stat.start, stat.end)]
+        if has_opening and found["opening"] > 0.5:
+            stat.kind = "opening"
+        elif has_tail and found["tail"] > 0.5:
+            stat.kind = "tail"
 
 
 def _longest(keyed: pd.DataFrame, by: str) -> pd.Series:

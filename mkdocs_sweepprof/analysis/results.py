@@ -189,6 +189,8 @@ class Profile:
 
     runs: int
     """Counted runs with sections."""
+    wall_seconds: float
+    """The wall of those runs together: what shares and savings are parts of."""
     sections: list[SectionStat]
     """In tree order: outermost by falling share, children below their parent."""
     outermost: list[str]
@@ -222,6 +224,7 @@ class IntervalStat:
     """Runs whose single longest interval this is."""
     position: int | None = None
     """Set when intervals are compared by position: 1-based."""
+    kind: Literal["opening", "later", "tail"] = "later"
 
     @property
     def key(self) -> str:
@@ -245,14 +248,20 @@ class Intervals:
     stats: list[IntervalStat]
     """In time order."""
     opening_mean: float | None
+    """None unless most runs have an opening; so for what follows with the tail."""
     before_tail_mean: float | None
-    """Mean time from run_start to the last epoch end."""
+    """Mean time from run_start to the last epoch end, over the runs that have a tail."""
     before_tail_share: float | None
     tail_mean: float | None
     tail_max: float | None
     tail_share: float | None
     tail_by_group: list[TailStat]
-    slow_excess_in_tail: float | None
+    opening_runs: int = 0
+    tail_runs: int = 0
+    """Runs behind the means of the tail and of the time before it."""
+    between_mean: float | None = None
+    """Mean time between the opening and the tail; None unless the same runs have both."""
+    slow_excess_in_tail: float | None = None
     """Part of the slow half's extra wall over the fast half that lies in the final tail."""
 
 

@@ -69,6 +69,7 @@ def profile(
     )
     result = Profile(
         runs=len(runs),
+        wall_seconds=float(walls.sum()),
         sections=tree,
         outermost=outermost,
         unattributed=1 - float(covered.mean()),

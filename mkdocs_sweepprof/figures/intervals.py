@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from mkdocs_sweepprof.analysis.results import Analysis, Intervals
 
 _KINDS = {"opening": " opening", "tail": " final tail", "": ""}
-START, END = "run_start", "run_end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +90,8 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
 
 def _rows(intervals: Intervals, style: Style) -> list[_Row]:
     rows = []
-    last = len(intervals.stats) - 1
-    for index, stat in enumerate(intervals.stats):
-        opening = stat.start == START or (stat.position == 1 and intervals.opening_mean is not None)
-        tail = stat.end == END and index == last and intervals.tail_mean is not None
+    for stat in intervals.stats:
+        opening, tail = stat.kind == "opening", stat.kind == "tail"
         name = f"{style.name(stat.start)} → {style.name(stat.end)}"
         if stat.position is not None:
             name = f"{stat.position}. interval"

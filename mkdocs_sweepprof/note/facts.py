@@ -8,7 +8,7 @@ The ids of the design come first: ``runtime.*``, ``effect.*``, ``section.*``, ``
 ``cell.<row> x <column>.mean``            the slowest cells
 ``repeats.min|max|configurations``
 ``section.<path>.total|runs``, ``sections.covered.share``, ``sections.rest.share`` (what the composition bar lumps),
-``sections.runs``, ``role.<role>.share``
+``sections.runs``, ``sections.total`` (wall of the runs that have sections; and ``.brief``), ``role.<role>.share``
 ``section.<path>.by.<level>.share``, ``sections.unattributed.by.<level>.share``
 ``section.<path>.per_call.range``         over the group's levels
 ``separator.slow|fast.mean``, ``separator.share``, ``separator.unattributed.share``, ``separator.<path>.share``
@@ -32,7 +32,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from mkdocs_sweepprof.analysis.results import Analysis, ComparisonStat, Intervals, KnobStat, Profile, SectionStat
 from mkdocs_sweepprof.note import format as fmt
@@ -216,6 +216,9 @@ class Facts:
     def _profile(self, p: Profile) -> None:
         source = "section profile"
         self._count("sections.runs", p.runs, p.runs, source)
+        self._total("sections.total", p.wall_seconds, p.runs, self.wall_source)
+        brief = fmt.brief_total(p.wall_seconds, self.unit)
+        self.add("sections.total.brief", p.wall_seconds, "s", brief, p.runs, self.wall_source)
         self._share("sections.unattributed.share", p.unattributed, p.runs, source)
         self._share("sections.covered.share", 1 - p.unattributed, p.runs, source)
         for level, value in p.unattributed_by_group.items():
@@ -287,26 +290,25 @@ class Facts:
             self._interval(f"{base}.mean", s.mean, s.runs, source)
             self.add(f"{base}.longest_in", s.longest_in, "count", fmt.of(s.longest_in, x.runs), x.runs, source)
             self._count(f"{base}.runs", s.runs, s.runs, source)
-        self._interval("intervals.opening.mean", x.opening_mean, x.runs, source)
-        self._interval("intervals.before_tail.mean", x.before_tail_mean, x.runs, source, hours=True)
-        self._share("intervals.before_tail.share", x.before_tail_share, x.runs, source)
-        self._share("intervals.before_tail.share.rounded", x.before_tail_share, x.runs, source, 0)
-        if x.opening_mean is not None and x.before_tail_mean is not None:
-            # The bar's middle: what lies between the opening and the tail.
-            self._interval("intervals.between.mean", x.before_tail_mean - x.opening_mean, x.runs, source)
+        self._interval("intervals.opening.mean", x.opening_mean, x.opening_runs, source)
+        self._interval("intervals.before_tail.mean", x.before_tail_mean, x.tail_runs, source, hours=True)
+        self._share("intervals.before_tail.share", x.before_tail_share, x.tail_runs, source)
+        self._share("intervals.before_tail.share.rounded", x.before_tail_share, x.tail_runs, source, 0)
+        self._interval("intervals.between.mean", x.between_mean, x.tail_runs, source)
+        self._count("tail.runs", x.tail_runs, x.runs, source)
         later = later_intervals(x)
         if later:
             low, high = min(s.mean for s in later), max(s.mean for s in later)
             text = fmt.interval_range(low, high, self.unit)
             self.add("intervals.later.range", [low, high], "s", text, x.runs, source)
             self.add("intervals.later.count", len(later), "count", fmt.word(len(later)), x.runs, source)
-        self._interval("tail.mean", x.tail_mean, x.runs, source, hours=True)
-        self._interval("tail.max", x.tail_max, x.runs, source)
-        self._share("tail.share", x.tail_share, x.runs, source)
+        self._interval("tail.mean", x.tail_mean, x.tail_runs, source, hours=True)
+        self._interval("tail.max", x.tail_max, x.tail_runs, source)
+        self._share("tail.share", x.tail_share, x.tail_runs, source)
         for t in x.tail_by_group:
             self._interval(f"tail.by.{t.level}.mean", t.mean, t.n, source, hours=True)
             self._share(f"tail.by.{t.level}.share", t.share, t.n, source)
-        self._share("tail.slow_excess", x.slow_excess_in_tail, x.runs, source)
+        self._share("tail.slow_excess", x.slow_excess_in_tail, x.tail_runs, source)
 
     def _cross_check(self) -> None:
         c = self.analysis.cross_check
@@ -380,15 +382,8 @@ def bar_sections(p: Profile) -> tuple[list[SectionStat], list[SectionStat]]:
 
 
 def later_intervals(x: Intervals) -> list:  # type: ignore[type-arg]
-    """The intervals between the opening and the final tail."""
-    stats = list(x.stats)
-    if stats and x.tail_mean is not None and len(stats) > 1 and _is_tail(stats):
-        stats = stats[:-1]
-    return stats[1:]
-
-
-def _is_tail(stats: Sequence) -> bool:  # type: ignore[type-arg]
-    return bool(stats[-1].end == "run_end" or stats[-1].start == "epoch_end")
+    """The intervals that are neither the opening nor the final tail."""
+    return [s for s in x.stats if s.kind == "later"]
 
 
 def shown_runs(a: Analysis) -> list:  # type: ignore[type-arg]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mkdocs_sweepprof.analysis.results import Analysis, ComparisonStat, Effect
 from mkdocs_sweepprof.figures.theme import CATEGORIES, GREY
 from mkdocs_sweepprof.note.escape import Safe, code, esc, plain
-from mkdocs_sweepprof.note.facts import MAX_LEVELS, UNATTRIBUTED, Facts, later_intervals, shown_runs
+from mkdocs_sweepprof.note.facts import MAX_LEVELS, UNATTRIBUTED, Facts, shown_runs
 from mkdocs_sweepprof.note.wording import SHORT_SOURCES, Wording
 
 S = Safe
@@ -262,15 +262,12 @@ class Tables:
             Head(S("longest in"), True, "runs whose longest interval this is"),
             Head(S("runs"), True),
         ]
-        later = later_intervals(x)
         rows = []
-        for i, s in enumerate(x.stats[:MAX_ROWS]):
+        for s in x.stats[:MAX_ROWS]:
             base = f"intervals.{s.key}"
             name = self.w.interval(s)
-            if i == 0 and x.opening_mean is not None:
-                name += S(" (opening)")
-            elif i and s not in later:
-                name += S(" (final tail)")
+            if s.kind != "later":
+                name += S(" (opening)" if s.kind == "opening" else " (final tail)")
             rows.append(
                 [Cell(name), self._fact(f"{base}.mean"), self._fact(f"{base}.longest_in"), self._fact(f"{base}.runs")]
             )
@@ -310,8 +307,8 @@ class Tables:
             Head(S("change")),
             Head(S("share now"), True),
             Head(S("at most saved"), True, "mean over runs"),
-            Head(S("pooled"), True, "of all wall time"),
-            Head(S("over the sweep"), True),
+            Head(S("pooled"), True, "of all their wall time" if self.w.partial else "of all wall time"),
+            Head(S("over the profiled runs") if self.w.partial else S("over the sweep"), True),
         ]
         rows = [
             [
@@ -448,11 +445,11 @@ class Tables:
 
     def _bar_intervals(self) -> list[tuple[Safe, float, str, tuple[str, str]]]:
         x = self.a.intervals
-        if x is None or x.opening_mean is None or x.before_tail_mean is None or x.tail_mean is None:
+        if x is None or x.opening_mean is None or x.between_mean is None or x.tail_mean is None:
             return []
         return [
             (S("opening"), x.opening_mean, "intervals.opening.mean", _fill(0)),
-            (S("later intervals"), x.before_tail_mean - x.opening_mean, "intervals.between.mean", _fill(1)),
+            (S("later intervals"), x.between_mean, "intervals.between.mean", _fill(1)),
             (S("final tail"), x.tail_mean, "tail.mean", _fill(2)),
         ]
 

@@ -152,10 +152,23 @@ class Wording:
     def runs(self) -> int:
         return self.a.runtime.count
 
+    @property
+    def partial(self) -> bool:
+        """Only some of the counted runs have a profile: shares and bounds are of those."""
+        return bool(self.a.profile and 0 < self.a.profile.runs < self.runs)
+
+    def profiled(self) -> Safe:
+        """``the 12 of 21 runs that have a profile``."""
+        return S("the {} of {} runs that {} a profile").format(
+            self.ref("sections.runs"),
+            self.ref("runtime.count"),
+            plural(self.a.profile.runs if self.a.profile else 0, "has", "have"),
+        )
+
     # --- first screen ----------------------------------------------------------------------------------------------
 
     def verdict(self) -> Safe:
-        """One sentence: what bounds the sweep, or that it cannot be said."""
+        """One sentence: what bounds the sweep (or those of its runs that have a profile), or that it cannot be said."""
         if not self.runs:
             if not self.a.runtime.found:
                 return S("No run was found in this collection.")
@@ -200,31 +213,39 @@ class Wording:
         words, share = self._role_words(top), self.ref(top[1])
         gap = p.unattributed
         missing = self.ref("sections.unattributed.share")
-        one = self.runs == 1
+        these = self.profiled() if self.partial else S("this run") if self.runs == 1 else S("these runs")
         ties = [x for x in ranked if self.f.text(x[1]) == self.f.text(top[1])]
         if gap >= top[2]:
             return S(
                 "Cannot say what bounds {}: {} of wall time was not profiled; of the rest, {} is the largest ({})."
-            ).format("this run" if one else "these runs", missing, words, share)
+            ).format(these, missing, words, share)
         unknown = S("; {} of wall time was not profiled").format(missing) if gap > UNATTRIBUTED else S("")
         measured = "measured cost" if gap > UNATTRIBUTED else "cost"
         if len(ties) > 1:
-            return S("{} tie as the largest {} ({} each){}.").format(
-                capital(listing(self._role_words(x) for x in ties)), measured, share, unknown
+            return self._among(S("{} tie as the largest {} ({} each){}.")).format(
+                self._first(listing(self._role_words(x) for x in ties)), measured, share, unknown
             )
         if top[2] > MAJORITY:
             if top[1].startswith("role."):
                 bound = ROLES[top[1].split(".")[1]][1]
-                return S("{} {}: {} takes {} of wall time{}.").format(
-                    "This run is" if one else "These runs are", bound, words, share, self._short_gap(gap)
+                return S("{} {} {}: {} takes {} of wall time{}.").format(
+                    capital(these), plural(p.runs, "is", "are"), bound, words, share, self._short_gap(gap)
                 )
-            return S("{} takes most of the wall time ({}){}.").format(words, share, self._short_gap(gap))
+            return self._among(S("{} takes most of the wall time ({}){}.")).format(words, share, self._short_gap(gap))
         if gap > UNATTRIBUTED or len(ranked) == 1:
-            return S("{} is the largest {} ({}){}.").format(capital(words), measured, share, unknown)
+            return self._among(S("{} is the largest {} ({}){}.")).format(self._first(words), measured, share, unknown)
         second = ranked[1]
-        return S("{} is the largest {} ({}), ahead of {} ({}).").format(
-            capital(words), measured, share, self._role_words(second), self.ref(second[1])
+        return self._among(S("{} is the largest {} ({}), ahead of {} ({}).")).format(
+            self._first(words), measured, share, self._role_words(second), self.ref(second[1])
         )
+
+    def _among(self, pattern: Safe) -> Safe:
+        """The pattern of a sentence on shares, with the runs that they are of where these are not all."""
+        return S("In {}, ").format(self.profiled()) + pattern if self.partial else pattern
+
+    def _first(self, text: Safe) -> Safe:
+        """What such a sentence begins with, when nothing is put before it."""
+        return text if self.partial else capital(text)
 
     def _short_gap(self, gap: float) -> Safe:
         return (
@@ -265,12 +286,21 @@ class Wording:
         text = S("{}: at most {} of a run").format(self.knob_action(k), self.ref(f"knob.{k.id}.bound"))
         if k is first:
             if self.runs > 1:
-                text += S(", {} of the sweep’s {}").format(
-                    self.ref(f"knob.{k.id}.saved.brief"), self.ref("runtime.total.brief")
-                )
+                text += S(", {} of {}").format(self.ref(f"knob.{k.id}.saved.brief"), self._whole(".brief"))
         elif first.id in k.overlaps:
             text += S(" (overlaps the first; do not add)")
         return text + S(".")
+
+    def _whole(self, brief: str = "") -> Safe:
+        """The total that savings are part of: that of the profiled runs, and so called where these are not all."""
+        whose = S("the sweep’s {}")
+        if self.partial:
+            whose = (
+                S("the profiled run’s {}")
+                if self.a.profile and self.a.profile.runs == 1
+                else S("the profiled runs’ {}")
+            )
+        return whose.format(self.ref(f"sections.total{brief}" if self.partial else f"runtime.total{brief}"))
 
     def _no_high(self, ranked: Sequence[KnobStat], after: bool) -> tuple[str, Safe]:
         if not ranked:
@@ -305,8 +335,13 @@ class Wording:
         x = self.a.intervals
         if x is None or not x.stats:
             return out
-        opening, later = x.stats[0], later_intervals(x)
-        if x.opening_mean is not None and later and x.opening_mean > STANDS_OUT * max(s.mean for s in later):
+        opening, later = next((s for s in x.stats if s.kind == "opening"), None), later_intervals(x)
+        if (
+            opening
+            and x.opening_mean is not None
+            and later
+            and x.opening_mean > STANDS_OUT * max(s.mean for s in later)
+        ):
             out.append(
                 (
                     "Then",
@@ -332,8 +367,12 @@ class Wording:
         parts = [S("{} {}").format(self.ref("runtime.count.of_found"), plural(a.runtime.found, "run"))]
         if self.runs:
             parts[0] += S(", {}").format(self._sources())
-        if a.profile and 0 < a.profile.runs < self.runs:
-            parts.append(S("sections of {} of them").format(self.ref("sections.runs")))
+        if self.partial:
+            parts.append(
+                S("only {} of {} counted runs have a profile, and shares and bounds are of those").format(
+                    self.ref("sections.runs"), self.ref("runtime.count")
+                )
+            )
         noise = self._noise()
         if noise:
             parts.append(noise)
@@ -416,8 +455,9 @@ class Wording:
             return S("No recorded section fits what this knob governs, so it has no bound.")
         parts = [S("At most {} of a run").format(self.ref(f"{base}.bound"))]
         if self.runs > 1:
-            parts[0] += S(" on average; {} of the sweep’s {} ({} of all wall time, pooled)").format(
-                self.ref(f"{base}.saved"), self.ref("runtime.total"), self.ref(f"{base}.pooled_bound")
+            pooled = S("{} of it, pooled") if self.partial else S("{} of all wall time, pooled")
+            parts[0] += S(" on average; {} of {} ({})").format(
+                self.ref(f"{base}.saved"), self._whole(), pooled.format(self.ref(f"{base}.pooled_bound"))
             )
         parts[0] += S(".")
         governs = S("It governs {}").format(self.names(k.topmost))
@@ -473,6 +513,8 @@ class Wording:
             "change "
             "could save at most if nothing else moves."
         )
+        if self.partial:
+            text += S(" They are over {}, and so are the totals.").format(self.profiled())
         if any(k.overlaps for k in self.a.knobs):
             text += S(" Bounds of changes that overlap must not be added.")
         p = self.a.profile
@@ -736,7 +778,9 @@ class Wording:
         x = p.separator if p else None
         if p is None or x is None or self.a.group is None:
             return None
-        text = S("The slow {} ({}; mean {}) and the fast {} ({}; mean {}) differ most in ").format(
+        among = S("Among {}, the").format(self.profiled()) if self.partial else S("The")
+        text = S("{} slow {} ({}; mean {}) and the fast {} ({}; mean {}) differ most in ").format(
+            among,
             plural(len(x.slow), "level", "levels"),
             self.group_levels(x.slow),
             self.ref("separator.slow.mean"),
@@ -831,6 +875,8 @@ class Wording:
         top = own[0]
         ties = [s for s in own if self._share_text(s) == self._share_text(top)]
         mean = S("Averaged over runs, ") if self.runs > 1 else S("In this run, ")
+        if self.partial:
+            mean = S("Averaged over {}, ").format(self.profiled())
         if len(ties) > 1:
             text = S("{}{} tie as the largest sections with {} of wall time each.").format(
                 mean, self.names(s.path for s in ties), self._share(top)
@@ -950,10 +996,16 @@ class Wording:
             if not x.stats:
                 return None
             if any(EPOCH_END in (s.start, s.end) for s in x.stats):
-                return S("The log marks no end of the run after its last epoch, so the final tail is not known.")
+                return S(
+                    "Few logs mark both an epoch’s end and the run’s own after it, so the final tail is not known."
+                )
             return S("The log marks no epoch end, so the time before it and the final tail cannot be told apart.")
         hours = self.f.unit == "h"
-        mean = S("On average, ") if x.runs > 1 else S("")
+        mean = S("On average, ") if x.tail_runs > 1 else S("")
+        if x.tail_runs < x.runs:
+            mean = S("In the {} of {} runs that log both an epoch’s end and their own, ").format(
+                self.ref("tail.runs"), self.ref("intervals.runs")
+            )
         before = self.ref("intervals.before_tail.mean.hours" if hours else "intervals.before_tail.mean")
         tail = self.ref("tail.mean")
         if hours:
@@ -977,7 +1029,7 @@ class Wording:
             return S("The runs’ markers differ too much to compare intervals one by one.")
         best = max(x.stats, key=lambda s: s.longest_in)
         ties = [s for s in x.stats if s.longest_in == best.longest_in]
-        opening = S(" the opening,") if best is x.stats[0] and x.opening_mean is not None else S("")
+        opening = S(" the opening,") if best.kind == "opening" else S("")
         base = f"intervals.{best.key}"
         if best.longest_in == 0:
             text = S("")
@@ -1272,7 +1324,7 @@ class Wording:
         out = []
         if p.runs < self.runs:
             out.append(
-                S("Only {} of {} counted runs have sections; every share is over those.").format(
+                S("Only {} of {} counted runs have sections; every share and bound is over those.").format(
                     self.ref("sections.runs"), self.ref("runtime.count")
                 )
             )

@@ -355,3 +355,51 @@ def test_renamed_runs_and_shifted_clocks_change_nothing():
     assert two.runtime.mean == pytest.approx(one.runtime.mean, rel=1e-9)
     for a, b in zip(one.intervals.stats, two.intervals.stats, strict=True):
         assert b.mean == pytest.approx(a.mean, rel=1e-6)
+
+
+# --- intervals: what most runs have ----------------------------------------------------------------------------------
+
+
+def log(id_, *rows, **more) -> Run:
+    return Run(id_, "native", events=[Event(t, "epoch_end" if n == "epoch_end" else n) for t, n in rows], **more)
+
+
+def test_a_tail_that_few_runs_have_is_not_printed_beside_means_over_all():
+    long = log("long", (0.0, "run_start"), (5.0, "a"), (80.0, "epoch_end"), (90.0, "run_end"))
+    short = [log(f"s{i}", (0.0, "run_start"), (5.0, "a"), (10.0, "run_end")) for i in range(4)]
+    found = study([long, *short]).intervals
+    assert found.tail_mean is None
+    assert found.before_tail_mean is None
+    assert found.between_mean is None
+    assert {s.kind for s in found.stats} == {"opening", "later"}
+    most = study([replace(long, id=f"l{i}") for i in range(3)] + short[:2]).intervals
+    assert (most.tail_mean, most.tail_runs, most.before_tail_mean) == (10.0, 3, 80.0)
+    # Not the same runs have an opening and a tail: the three parts of the bar would not add up.
+    assert most.between_mean is None
+
+
+def test_the_parts_of_a_run_add_up_to_its_wall():
+    found = study(load(V3))
+    x = found.intervals
+    assert x.opening_mean + x.between_mean + x.tail_mean == pytest.approx(found.runtime.mean, rel=1e-9)
+
+
+def test_work_beside_an_interruption_is_an_interval_of_its_own_length():
+    resumed = Run(
+        "r",
+        "mlflow",
+        started_at=0.0,
+        ended_at=1000.0,
+        events=[Event(10.0, "epoch_end"), Event(960.0, "epoch_end")],
+        sessions=[Session(0.0, 30.0), Session(930.0, 1000.0)],
+    )
+    found = study([resumed])
+    assert found.runtime.mean == 100.0
+    # 20 s after the first record and 30 s before the second; the 900 s between are no work.
+    assert [s.mean for s in found.intervals.stats if s.start == s.end == "epoch_end"] == [50.0]
+    assert found.intervals.before_tail_mean + found.intervals.tail_mean == pytest.approx(100.0)
+
+
+def test_a_tracker_that_keeps_whole_seconds_still_has_an_end():
+    run_ = Run("r", "wandb", started_at=0.0, ended_at=9.0, events=[Event(4.0, "epoch_end"), Event(9.4, "epoch_end")])
+    assert study([run_]).intervals.tail_mean == 0.0
