@@ -224,7 +224,7 @@ class _Build:
     def _work(self, job: _Job) -> Work:
         if job.done is None:
             from mkdocs_sweepprof import pipeline
-            from mkdocs_sweepprof.figures.home import settle
+            from mkdocs_sweepprof.fonts import settle
 
             settle(self.options.cache)
             self.site.analysed += 1
@@ -401,7 +401,7 @@ class _Build:
         made: dict[str, Any] | None = self.store.get_note(key)
         if made is None:
             from mkdocs_sweepprof import figures
-            from mkdocs_sweepprof.figures.home import settle
+            from mkdocs_sweepprof.fonts import settle
             from mkdocs_sweepprof.note.overview import render_overview
 
             settle(self.options.cache)

@@ -35,6 +35,8 @@ from tests.build.pages import (
 )
 from tests.build.support import Built, write
 
+pytestmark = pytest.mark.xdist_group("bad-input")
+
 RUN = "collections/sweep/runs/copy-1"
 
 

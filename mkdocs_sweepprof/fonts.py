@@ -1,4 +1,4 @@
-"""Where matplotlib keeps its files: in the plugin's cache, not in the home folder of whoever builds."""
+"""Where matplotlib keeps its list of fonts: in the plugin's cache, not in the home folder of whoever builds."""
 
 from __future__ import annotations
 
