@@ -110,6 +110,42 @@ def test_what_is_not_profiled_comes_first_when_it_is_most() -> None:
     assert plain(text).startswith("put sections around what is not profiled (80.00% of wall time)")
 
 
+def test_a_profile_of_some_runs_speaks_of_those_only() -> None:
+    runs = [
+        run(f"p{i}", {"t": "ab"[i % 2]}, 4000.0 + 400 * (i % 2), {"eval": (10, 2500.0 + 400 * (i % 2))})
+        for i in range(4)
+    ]
+    runs += [run(f"n{i}", {"t": "ab"[i % 2]}, 40000.0) for i in range(6)]
+    found = words(analysis(runs, "group: t"))
+    those = "the 4 of 10 runs that have a profile"
+    assert plain(found.verdict()).startswith(f"The{those[3:]} are evaluation-bound: evaluation takes 64")
+    assert plain(found.actions()[0][1]).endswith("of a run, 3.00h of the profiled runs’ 4.67h.")
+    assert "only 4 of 10 counted runs have a profile, and shares and bounds are of those" in plain(found.trust())
+    assert plain(found.sections()[0]).startswith(f"Averaged over {those}, eval takes most of the wall time")
+    assert f"They are over {those}, and so are the totals." in plain(found.speedups_end()[0])
+    assert "3.00h of the profiled runs’ 4.67h (64.29% of it, pooled)" in plain(found.knob_text(found.a.knobs[0]))
+    assert plain(found.separator() or "").startswith(f"Among {those}, the slow level (b; mean 1.22h)")
+    page = text_of(as_html(note(found.a)))
+    assert "over the profiled runs" in page and "over the sweep" not in page and "of the sweep’s" not in page
+
+
+def test_a_verdict_on_some_runs_names_them_whatever_it_says() -> None:
+    def partly(sections: dict[str, tuple[int, float]]) -> str:
+        runs = [run("p", {"lr": 1}, 1000.0, sections), run("n", {"lr": 2}, 1000.0), run("o", {"lr": 3}, 1000.0)]
+        return plain(words(analysis(runs)).verdict())
+
+    one = "the 1 of 3 runs that has a profile"
+    assert partly({"train": (1, 780.0), "eval": (1, 215.0)}).startswith(f"The{one[3:]} is training-bound: training")
+    assert partly({"train": (1, 300.0)}).startswith(f"Cannot say what bounds {one}: 70.00% of wall time")
+    assert partly({"train": (1, 500.0), "eval": (1, 500.0)}) == (
+        f"In {one}, training and evaluation tie as the largest cost (50.00% each)."
+    )
+    assert partly({"train": (1, 450.0), "eval": (1, 400.0), "setup": (1, 145.0)}) == (
+        f"In {one}, training is the largest cost (45.00%), ahead of evaluation (40.00%)."
+    )
+    assert partly({"wibble": (1, 999.0)}) == f"In {one}, wibble takes most of the wall time (99.90%)."
+
+
 def test_little_to_gain_is_said() -> None:
     found = analysis([run(f"r{i}", {"lr": i}, 1000.0, {"train": (10, 950.0), "eval": (1, 40.0)}) for i in range(2)])
     lead, text = words(found).actions()[0]
