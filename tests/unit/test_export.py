@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -202,9 +203,13 @@ def test_targets_that_would_harm_are_refused(tmp_path: Path, target: str) -> Non
         check_target(Path(os.path.normpath(tmp_path / target)), project)
 
 
-def test_a_large_unchanged_export_is_quick(tmp_path: Path) -> None:
+def test_a_large_unchanged_export_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]
+) -> None:
     big = Site(assets=[Asset(f"a/{i}.svg", b"x" * 10_000) for i in range(500)])
     export(big, tmp_path)
+    monkeypatch.setattr(module, "write_atomic", lambda *_: pytest.fail("written again"))
     start = time.perf_counter()
-    export(big, tmp_path)
-    assert time.perf_counter() - start < 2
+    done = export(big, tmp_path)
+    record_property("an unchanged export of 500 files, s", round(time.perf_counter() - start, 3))
+    assert len(done.unchanged) == 501 and done.written == done.removed == []
