@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 
 from mkdocs_sweepprof.levels import NOT_SET, level, matches, natural
+from mkdocs_sweepprof.plausible import suspicions
 from mkdocs_sweepprof.readers.base import Event, Problem, Run, Section
 from mkdocs_sweepprof.readers.values import MAX_SECONDS
 
@@ -99,6 +100,7 @@ def make(
     # pandas makes text columns of these as soon as one value is text, and NaN of their None.
     for column in ("layout", "status", "left_out", "detail", "wall_source"):
         frame[column] = pd.Series([row[column] for row in run_rows], index=frame.index, dtype=object)
+    found += suspicions(kept, frame)
     notes = list(dict.fromkeys(note for r in kept for note in r.notes))
     return Tables(
         runs=frame,

@@ -19,6 +19,7 @@ from mkdocs_sweepprof.analysis.results import (
     Runtime,
     SessionStat,
 )
+from mkdocs_sweepprof.levels import NOT_SET, plumbing
 from mkdocs_sweepprof.tables import Tables
 
 if TYPE_CHECKING:
@@ -52,23 +53,27 @@ def analyse(
     counted = _in_order(rows["wall_seconds"], tables.fields)
     wall = rows["wall_seconds"].loc[counted]
     fields = tables.fields.loc[counted] if len(tables.fields.columns) else pd.DataFrame(index=counted)
+    # A run without a config has no level: it counts in totals, and in no comparison by field.
+    fields = fields.loc[(fields != NOT_SET).any(axis=1)] if len(fields.columns) else fields
+    known = wall.loc[fields.index]
     section_rows = _of_runs(tables.sections, counted)
     factors, settings = effects.factors_and_settings(fields, config.levels, config.factors)
-    found = effects.effects(wall, fields, factors)
-    group = config.group
+    found = effects.effects(known, fields, factors)
+    by_name = {f.name: f for f in factors}
+    # A group that no run has, or that does not vary, is as good as none: the messages say so.
+    group = config.group if config.group in by_name else None
     inferred = group is None
     custom = False
     if group is None:
         custom = effects.can_group(tables.compare_by, factors, fields)
         group = tables.compare_by if custom else effects.infer_group(factors, found, fields)
-    by_name = {f.name: f for f in factors}
     missing = _missing(config, tables.fields)
     if group is not None and group not in by_name:
         group, inferred = None, False
     if group is not None:
         effects.put_first(group, factors, found, fields)
-    by = {f.name: effects.level_stats(wall, fields[f.name], f.levels) for f in factors}
-    group_levels = fields[group] if group else None
+    by = {f.name: effects.level_stats(known, fields[f.name], f.levels) for f in factors}
+    group_levels = fields[group].reindex(wall.index) if group else None
     by_group = by[group] if group else []
     cross = effects.cross_factor(factors, found, group, fields) if group else None
     prof = sections.profile(
@@ -90,7 +95,8 @@ def analyse(
             for r in rows[rows["sessions"] > 1].itertuples()
         ],
         pruned=int((rows["status"] == "pruned").sum()),
-        unknown_end=int((rows["status"].isna() & rows["wall_source"].isin(["activity", "sections"])).sum()),
+        without_config=len(wall) - len(fields) if len(tables.fields.columns) else 0,
+        unknown_end=int(_unknown_end(rows).sum()),
         layouts=_most_first(tables.runs["layout"].dropna()),
         group=group,
         group_inferred=inferred and group is not None,
@@ -100,7 +106,7 @@ def analyse(
         shown_settings=_shown_settings(config.settings, settings),
         by=by,
         effects=found,
-        cells=effects.cells(wall, fields, by_name[group], cross) if group and cross else None,
+        cells=effects.cells(known, fields, by_name[group], cross) if group and cross else None,
         repeats=effects.repeats(fields, factors),
         profile=prof,
         intervals=intervals.intervals(_of_runs(tables.intervals, counted), wall, group_levels, by_group),
@@ -111,6 +117,8 @@ def analyse(
         reader_notes=list(tables.notes),
         mentions=list(tables.mentions),
         missing=missing,
+        excluded_fields=list(config.exclude.fields),
+        hidden_fields=[str(n) for n in tables.fields.columns if n not in by_name and n not in settings],
     )
     if prof is not None:
         specs = [
@@ -136,6 +144,14 @@ def _of_runs(table: pd.DataFrame, runs: pd.Index) -> pd.DataFrame:
     """The rows of these runs, in the order of the runs and within a run as they stand."""
     place = table["run"].map({run: i for i, run in enumerate(runs)})
     return table[place.notna()].iloc[place.dropna().to_numpy().argsort(kind="stable")]
+
+
+def _unknown_end(rows: pd.DataFrame) -> pd.Series:
+    """Runs that neither a status nor an end vouches for. Of our own layouts, a recorded wall is an end; a tracker's
+    profiler writes its report when training breaks off, too."""
+    silent = rows["status"].isna() & rows["clock_events"].isna() & rows["clock_tracker"].isna()
+    report = (rows["wall_source"] == "profile") & ~rows["layout"].isin(["native", "tables"])
+    return silent & (rows["wall_source"].isin(["activity", "sections"]) | report)
 
 
 def _most_first(values: pd.Series) -> dict[str, int]:
@@ -195,7 +211,8 @@ def _url(template: str, run: str, config: Mapping[object, object]) -> str | None
     """The run's link: ``{run}`` and ``{field}`` filled in, percent-encoded. None unless it is http(s) and complete."""
     out = template.replace("{run}", quote(run, safe=""))
     for name, value in config.items():
-        out = out.replace("{" + str(name) + "}", quote(str(value), safe=""))
+        if value != NOT_SET:
+            out = out.replace("{" + str(name) + "}", quote(str(value), safe=""))
     return out if out.startswith(("https://", "http://")) and "{" not in out else None
 
 
@@ -225,7 +242,8 @@ def _outside(tables: Tables, counted: pd.Index) -> dict[str, float]:
 def _shown_settings(chosen: Sequence[str] | None, settings: Mapping[str, str]) -> list[str]:
     if chosen is not None:
         return [s for s in chosen if s in settings]
-    return [s for s in settings if effects.kind(s, [settings[s]], 1) in ("categorical", "numeric")][:MAX_SHOWN_SETTINGS]
+    said = [s for s in settings if not plumbing(s, [settings[s]])]
+    return [s for s in said if effects.kind(s, [settings[s]], 1) in ("categorical", "numeric")][:MAX_SHOWN_SETTINGS]
 
 
 def _missing(config: CollectionConfig, fields: pd.DataFrame) -> list[str]:

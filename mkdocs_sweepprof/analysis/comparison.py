@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mkdocs_sweepprof.analysis.results import Analysis, Caveat, Comparable, ComparisonStat, SettingChange
-from mkdocs_sweepprof.levels import NOT_SET
+from mkdocs_sweepprof.levels import NOT_SET, matches
 
 
 def compare(this: Analysis, other: Comparable) -> ComparisonStat | None:
@@ -17,10 +17,11 @@ def compare(this: Analysis, other: Comparable) -> ComparisonStat | None:
     saved = 1 - mean / other.mean
     by_setting = {setting: (id_, label, bound) for id_, label, setting, bound in other.knobs if setting}
     changes = []
+    mine = this.comparable()
     for name in sorted(set(this.settings) | set(other.settings)):
         varies = name in other.factors or any(f.name == name for f in this.factors)
         before, now = other.settings.get(name, NOT_SET), this.settings.get(name, NOT_SET)
-        if varies or before == now:
+        if varies or before == now or _apart(name, mine) or _apart(name, other):
             continue
         knob = by_setting.get(name)
         changes.append(
@@ -48,6 +49,11 @@ def compare(this: Analysis, other: Comparable) -> ComparisonStat | None:
     )
 
 
+def _apart(name: str, side: Comparable) -> bool:
+    """Whether a side has left the field aside: that it is in no list of its says nothing about its value."""
+    return name in side.hidden or matches(name, side.excluded)
+
+
 def _caveats(this: Analysis, other: Comparable) -> list[Caveat]:
     out = []
     mine, theirs = sorted(this.wall_sources), sorted(other.wall_sources)
@@ -61,8 +67,8 @@ def _caveats(this: Analysis, other: Comparable) -> list[Caveat]:
             extra = [x for x in levels if x not in other.factors[name]]
             gone = [x for x in other.factors[name] if x not in levels]
             out.append(Caveat("levels", f"{name}: {', '.join(extra)}", f"{name}: {', '.join(gone)}"))
-    only_mine = [n for n in mine_factors if n not in other.factors]
-    only_theirs = [n for n in other.factors if n not in mine_factors]
+    only_mine = [n for n in mine_factors if n not in other.factors and not _apart(n, other)]
+    only_theirs = [n for n in other.factors if n not in mine_factors and not _apart(n, this.comparable())]
     if only_mine or only_theirs:
         out.append(Caveat("factors", ", ".join(only_mine), ", ".join(only_theirs)))
     double = bool(this.profile and this.profile.double_count)

@@ -87,7 +87,8 @@ def _stats(rows: pd.DataFrame, runs: int) -> tuple[list[IntervalStat], Literal["
     wins = _longest(keyed, "position")
     out = []
     for position, part in keyed.groupby("position"):
-        start, end = part["label"].value_counts().index[0]
+        counts = part["label"].value_counts()
+        start, end = counts.index[0] if 2 * counts.iloc[0] > len(part) else ("", "")
         out.append(
             IntervalStat(
                 str(start),

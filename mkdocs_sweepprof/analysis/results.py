@@ -214,7 +214,10 @@ class Profile:
 
 @dataclass(slots=True)
 class IntervalStat:
-    """One interval over runs: by label (``from`` → ``to``) or by position."""
+    """One interval over runs: by label (``from`` → ``to``) or by position.
+
+    By position, ``start`` and ``end`` are the labels that most runs have there, or "" where none has a majority.
+    """
 
     start: str
     end: str
@@ -358,6 +361,10 @@ class Comparable:
     knobs: list[tuple[str, str, str | None, float]]
     """(id, label, setting, pooled bound)."""
     double_count: bool
+    excluded: list[str] = field(default_factory=list)
+    """Globs of fields that the collection leaves aside."""
+    hidden: list[str] = field(default_factory=list)
+    """Fields of the runs that are neither factor nor setting (they vary, and are not among the chosen factors)."""
 
 
 @dataclass(slots=True)
@@ -407,6 +414,8 @@ class Analysis:
     """Counted runs that a pruner or scheduler stopped early."""
     unknown_end: int
     """Counted runs whose layout records no status and no end."""
+    without_config: int
+    """Counted runs without a config: in totals, and in no comparison by field."""
     layouts: dict[str, int]
     group: str | None
     group_inferred: bool
@@ -433,6 +442,10 @@ class Analysis:
     mentions: list[str]
     missing: list[str]
     """Settings or fields named in collection.yml that no run has."""
+    excluded_fields: list[str] = field(default_factory=list)
+    """Globs of ``exclude.fields``."""
+    hidden_fields: list[str] = field(default_factory=list)
+    """Fields that are neither factor nor setting."""
 
     def comparable(self) -> Comparable:
         """The small record that other notes compare with."""
@@ -446,4 +459,6 @@ class Analysis:
             factors={f.name: list(f.levels) for f in self.factors},
             knobs=[(k.id, k.label, k.setting, k.pooled_bound) for k in self.knobs],
             double_count=bool(self.profile and self.profile.double_count),
+            excluded=list(self.excluded_fields),
+            hidden=list(self.hidden_fields),
         )

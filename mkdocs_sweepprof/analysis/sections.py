@@ -13,10 +13,14 @@ from mkdocs_sweepprof.levels import matches
 
 DOUBLE_COUNT_TOLERANCE = 0.10
 """All rows add up to the wall within this: a sign that the wall was summed from them."""
+DOUBLE_COUNT_EACH = 0.20
+"""…in most runs also within this, each by itself…"""
 DOUBLE_COUNT_COVER = 0.75
 """…while the outermost sections cover less than this."""
 ABOVE_WALL_TOLERANCE = 1e-3
 """Outermost sections above the wall by less than this share are rounding."""
+SEPARATOR_DIFFERENCE = 0.05
+"""Slow and fast levels that differ by less than this part of the slow one's wall are not held against each other."""
 SEPARATOR_LEVELS = 2
 """Slow and fast levels that are held against each other (fewer with few levels)."""
 MOST = 0.5
@@ -186,6 +190,10 @@ def _double_count(
     outer = float(outer_seconds.loc[recorded.index].sum()) / total
     if abs(all_rows - 1) > DOUBLE_COUNT_TOLERANCE or outer >= DOUBLE_COUNT_COVER:
         return None
+    # One run with a wrong wall can make the sums agree by chance: most runs must agree by themselves.
+    each = mine.groupby("run")["total_seconds"].sum().reindex(recorded.index, fill_value=0.0) / recorded
+    if 2 * int(((each - 1).abs() <= DOUBLE_COUNT_EACH).sum()) <= len(recorded):
+        return None
     sums = outer_seconds[outer_seconds > 0]
     largest = max(outermost, key=lambda p: stats[p].total_seconds)
     seconds = rows[(rows["section"] == largest) & rows["outermost"]].groupby("run")["covered_seconds"].sum()
@@ -211,7 +219,7 @@ def _separator(
         return None
     slow_wall, fast_wall = float(walls[is_slow].mean()), float(walls[is_fast].mean())
     difference = slow_wall - fast_wall
-    if difference <= 0:
+    if difference < SEPARATOR_DIFFERENCE * slow_wall:
         return None
     table = rows[rows["outermost"]].pivot_table(index="run", columns="section", values="covered_seconds", aggfunc="sum")
     table = table.reindex(walls.index).fillna(0.0)

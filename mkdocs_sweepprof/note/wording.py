@@ -17,12 +17,13 @@ from mkdocs_sweepprof.analysis.results import (
     Intervals,
     IntervalStat,
     KnobStat,
+    LeftOut,
     LevelStat,
     Profile,
     SectionStat,
     SettingChange,
 )
-from mkdocs_sweepprof.levels import number
+from mkdocs_sweepprof.levels import number, plumbing
 from mkdocs_sweepprof.note.base import Context
 from mkdocs_sweepprof.note.escape import Safe, code, esc, label, target, web_address
 from mkdocs_sweepprof.note.facts import (
@@ -47,6 +48,8 @@ NOTICEABLE = 0.005
 """An effect below this prints as 0.00."""
 STANDS_OUT = 1.25
 """The opening is worth a look when it is this many times the longest later interval."""
+SPANS = 0.99
+"""An outermost section of this share is the run itself: its parts say where the time goes."""
 SMALL_DIFFERENCE = 0.10
 """Parts of a difference below this are "little"."""
 LISTED = 5
@@ -67,6 +70,7 @@ REASONS = {
     "failed": "failed",
     "no_end": "without a recorded end (still running or killed)",
     "not_started": "not started (no time recorded)",
+    "no_clock": "without any recorded time",
     "duplicate": ("a duplicate of another run", "duplicates of other runs"),
     "unreadable": "unreadable",
 }
@@ -82,7 +86,7 @@ SHORT_SOURCES = {
     "profile": "recorded wall",
     "sessions": "active time of resumed runs",
     "events": "event-log wall",
-    "tracker": "tracker's start and end",
+    "tracker": "tracker's own time",
     "activity": "first to last activity",
     "sections": "sum of sections, no clock",
 }
@@ -90,7 +94,7 @@ COMPARED_SOURCES = {
     "profile": "wall time recorded in the profile",
     "sessions": "active time summed over sessions",
     "events": "event-log wall time",
-    "tracker": "the tracker's start and end",
+    "tracker": "the tracker's start and end, or its own duration",
     "activity": "first to last activity",
     "sections": "the sum of outermost sections",
 }
@@ -314,11 +318,16 @@ class Wording:
 
     def _skip(self) -> Safe | None:
         """The smallest things, as a plain list: a label may hold an "and" of its own."""
-        low = sorted((k for k in self.a.knobs if k.leverage == "negligible" and k.sections), key=lambda k: -k.bound)
+        # Of calls that overlap, a small share is only what they cover alone: no reason to leave them be.
+        parallel = {s.path for s in self.a.profile.sections if s.overlapping} if self.a.profile else set()
+        low = sorted(
+            (k for k in self.a.knobs if k.leverage == "negligible" and k.sections and not parallel & {*k.sections}),
+            key=lambda k: -k.bound,
+        )
         items = [S("{} ({})").format(self.knob_target(k), self.ref(f"knob.{k.id}.bound")) for k in low]
         if not items and self.a.profile is not None:
             stats = {s.path: s for s in self.a.profile.sections}
-            small = [stats[x] for x in self.a.profile.outermost if stats[x].share < SECONDARY]
+            small = [stats[x] for x in self.a.profile.outermost if stats[x].share < SECONDARY and x not in parallel]
             items = [S("{} ({})").format(self.name(s.path), self._share(s)) for s in small]
         return S(", ").join(items[:3]) + S(".") if items else None
 
@@ -605,10 +614,21 @@ class Wording:
         return out
 
     def _left_out_counts(self) -> Safe:
+        return listing(S("{} {}").format(count, words) for count, words, _ in self._by_reason())
+
+    def _by_reason(self) -> list[tuple[Safe, str, list[LeftOut]]]:
+        """The left-out runs by what the page says of them: how many, why, which; most first."""
+        groups: dict[str, list[LeftOut]] = {}
+        for left in self.a.left_out:
+            groups.setdefault(told_reason(left), []).append(left)
         counts = Counter(x.reason for x in self.a.left_out)
-        return listing(
-            S("{} {}").format(self.ref(f"runs.left_out.{r}"), self._reason(r, n)) for r, n in counts.most_common()
-        )
+        out = []
+        for reason, runs in sorted(groups.items(), key=lambda x: -len(x[1])):
+            n = len(runs)
+            whole = counts[runs[0].reason] == n
+            count = self.ref(f"runs.left_out.{runs[0].reason}") if whole else self.f.tally(n)
+            out.append((count, self._reason(reason, n), runs))
+        return out
 
     def _reason(self, reason: str, n: int) -> str:
         words = REASONS.get(reason, reason)
@@ -623,9 +643,14 @@ class Wording:
                 self.name(self.a.group), code("collection.yml")
             )
         return S(
-            "Runs are compared by {}: of the fields that sort runs into groups, it has the largest ω² on wall time. "
+            "Runs are compared by {}: of the {} fields that sort runs into groups, it has the largest ω² on wall time. "
             "{} can name another."
-        ).format(self.name(self.a.group), code("collection.yml"))
+        ).format(self.name(self.a.group), self._group_kind(), code("collection.yml"))
+
+    def _group_kind(self) -> str:
+        """Numeric fields are grouped by only where no other will do: then the choice was among those."""
+        kinds = {f.name: f.kind for f in self.a.factors}
+        return "numeric" if kinds.get(self.a.group or "") == "numeric" else "categorical"
 
     # --- what runtime depends on -----------------------------------------------------------------------------------
 
@@ -635,9 +660,13 @@ class Wording:
         return [x for x in parts if x]
 
     def _effects(self) -> Safe | None:
-        defined = [e for e in self.a.effects if e.eta_squared is not None]
+        known = [e for e in self._told_effects() if e.eta_squared is not None]
+        thin = {f.name for f in self.a.factors if f.thin}
+        # With hardly two runs a value, any field seems to account for most: such fields are told apart.
+        defined = sorted((e for e in known if e.field not in thin), key=lambda e: -(e.eta_squared or 0.0))
+        ends = [x for x in (self._thin([e for e in known if e.field in thin]), self._undefined()) if x]
         if not defined:
-            return self._undefined() or None
+            return S(" ").join(ends) or None
         # A field that another determines has no effect of its own to name first.
         fields = {e.field for e in defined}
         found = [e for e in defined if e.determined_by not in fields] or defined
@@ -677,8 +706,22 @@ class Wording:
             text += S(" Allowing for the number of levels (ω²), no effect beyond chance is seen for {}.").format(
                 self.names(e.field for e in chance)
             )
-        undefined = self._undefined()
-        return text + S(" {}").format(undefined) if undefined else text
+        return S(" ").join([text, *ends])
+
+    def _told_effects(self) -> list[Effect]:
+        """The effects that prose speaks of: a config's plumbing (:func:`.plumbing`) only where nothing else is."""
+        levels = {f.name: f.levels for f in self.a.factors}
+        return [e for e in self.a.effects if not plumbing(e.field, levels.get(e.field, ()))] or self.a.effects
+
+    def _thin(self, effects: Sequence[Effect]) -> Safe:
+        """Fields with a value of nearly every run alone: what their effect is worth."""
+        if not effects:
+            return S("")
+        ranked = sorted(effects, key=lambda e: -(e.eta_squared or 0.0))
+        listed = self.some([S("{} ({})").format(self.name(e.field), self._eta(e)) for e in ranked])
+        return S("{} {} fewer than two runs a value on average, so {} η² says little.").format(
+            listed, plural(len(ranked), "has", "have"), plural(len(ranked), "its", "their")
+        )
 
     def _alike(self, effects: Sequence[Effect]) -> list[Safe]:
         """Fields that print the same η² are named together."""
@@ -877,10 +920,21 @@ class Wording:
         mean = S("Averaged over runs, ") if self.runs > 1 else S("In this run, ")
         if self.partial:
             mean = S("Averaged over {}, ").format(self.profiled())
+        children = sorted((stats[c] for c in p.dominant_children), key=lambda s: -s.share)
+        inside = children if children and top.path == p.dominant and top.share >= SPANS else []
         if len(ties) > 1:
             text = S("{}{} tie as the largest sections with {} of wall time each.").format(
                 mean, self.names(s.path for s in ties), self._share(top)
             )
+        elif inside:
+            verb = "takes most of the wall time" if inside[0].share > MAJORITY else "is the largest part"
+            text = S("{}{} spans the run; inside it, {} {} ({}).").format(
+                mean, self.name(top.path), self.section_within(inside[0].path, top.path), verb, self._share(inside[0])
+            )
+            next_ = [s for s in inside[1:] if s.share >= SECONDARY]
+            if next_:
+                items = [S("{} {}").format(self.section_within(s.path, top.path), self._share(s)) for s in next_]
+                text += S(" Then {} {}.").format(plural(len(next_), "comes", "come"), self.some(items, 8))
         else:
             verb = "takes most of the wall time" if top.share > MAJORITY else "is the largest section with"
             text = (
@@ -888,7 +942,6 @@ class Wording:
                 if top.share > MAJORITY
                 else S("{}{} {} {} of wall time.").format(mean, self.name(top.path), verb, self._share(top))
             )
-            children = sorted((stats[c] for c in p.dominant_children), key=lambda s: -s.share)
             if children and top.path == p.dominant and children[0].share > MAJORITY * top.share:
                 text += S(" Most of that is {}, with {} alone.").format(
                     self.name(children[0].path), self._share(children[0])
@@ -897,15 +950,18 @@ class Wording:
         named = [s for s in rest if s.share >= SECONDARY]
         if named:
             items = [S("{} {}").format(self.name(s.path), self._share(s)) for s in named]
-            text += S(" Then {} {}.").format(plural(len(named), "comes", "come"), self.some(items, 8))
+            lead = S(" Outside it {} {}.") if inside else S(" Then {} {}.")
+            text += lead.format(plural(len(named), "comes", "come"), self.some(items, 8))
         small = [s for s in rest if s.share < SECONDARY]
         if small:
             items = [S("{} {}").format(self.name(s.path), self._share(s)) for s in small]
-            text += S(" {} below {}: {}.").format(
-                plural(len(small), "One stays", "The others stay" if named else "The rest stays"),
-                self.ref("threshold.secondary"),
-                self.some(items, 4),
-            )
+            limit = self.ref("threshold.secondary")
+            if len(small) == 1:
+                text += S(" {} takes less than {} ({}).").format(self.name(small[0].path), limit, self._share(small[0]))
+            else:
+                text += S(" The {} take less than {} each: {}.").format(
+                    "others" if named else "rest", limit, self.some(items, 4)
+                )
         out = [text]
         if p.unattributed > UNATTRIBUTED:
             gap = S("{} of wall time lies in no section").format(self.ref("sections.unattributed.share"))
@@ -982,7 +1038,10 @@ class Wording:
     def interval(self, s: IntervalStat) -> Safe:
         """An interval's name: ``run_start → step_200``; with its number where labels do not tell intervals apart."""
         name = S("{} → {}").format(self.name(s.start), self.name(s.end))
-        return name if s.position is None else S("no. {} ({})").format(self.f.tally(s.position), name)
+        if s.position is None:
+            return name
+        number = S("no. {}").format(self.f.tally(s.position))
+        return S("{} ({})").format(number, name) if s.start else number
 
     def intervals(self) -> list[Safe]:
         """Paragraphs on the event log."""
@@ -1440,20 +1499,15 @@ class Wording:
     def left_out(self) -> list[Safe]:
         """Left-out runs by reason, with the time reached where known."""
         out = []
-        counts = Counter(x.reason for x in self.a.left_out)
-        for reason, n in counts.most_common():
+        for count, words, runs in self._by_reason():
             named = []
-            for left in (x for x in self.a.left_out if x.reason == reason):
+            for left in runs:
                 reached = f"run.{left.run}.reached"
                 item = code(left.run)
                 if left.reached_seconds is not None and reached in self.f:
                     item = S("{} (reached {})").format(item, self.ref(reached))
                 named.append(item)
-            out.append(
-                S("{} {}: {}").format(
-                    self.ref(f"runs.left_out.{reason}"), self._reason(reason, n), self.some(named, LISTED_RUNS)
-                )
-            )
+            out.append(S("{} {}: {}").format(count, words, self.some(named, LISTED_RUNS)))
         return out
 
     def left_out_lead(self) -> Safe:
@@ -1482,9 +1536,10 @@ class Wording:
 
     def problems_lead(self) -> Safe:
         n = len(self.c.problems)
-        return S("{} {} with this collection’s files. What they hold is left out; the rest is analysed.").format(
-            self.ref("problems.count"), plural(n, "problem")
-        )
+        text = S("{} {} with this collection’s files. ").format(self.ref("problems.count"), plural(n, "problem"))
+        if all(p.severity == "info" for p in self.c.problems):
+            return text + S("What was done about {} stands beside it.").format(plural(n, "it", "each"))
+        return text + S("What cannot be read is left out; the rest is analysed.")
 
     # --- sources ---------------------------------------------------------------------------------------------------
 
@@ -1515,6 +1570,11 @@ class Wording:
     def bar_sections(self) -> tuple[list[SectionStat], list[SectionStat]]:
         assert self.a.profile is not None
         return bar_sections(self.a.profile)
+
+
+def told_reason(left: LeftOut) -> str:
+    """A left-out run's reason as the page tells it: a run may have finished and yet have recorded no time at all."""
+    return "no_clock" if (left.reason, left.detail) == ("not_started", "no clock") else left.reason
 
 
 def _clip(text: str, limit: int = 400) -> str:

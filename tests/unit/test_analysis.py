@@ -288,8 +288,8 @@ def test_a_log_without_an_end_counts_when_the_profile_recorded_a_wall():
 
 
 def test_levels_go_by_value_not_by_spelling():
-    runs = [run("a", 1.0, lr=1), run("b", 2.0, lr=1.0), run("c", 3.0, lr=None), run("d", 4.0)]
-    factor = study(runs).factors[0]
+    runs = [run("a", 1.0, lr=1), run("b", 2.0, lr=1.0), run("c", 3.0, lr=None), run("d", 4.0, other=2)]
+    factor = next(f for f in study(runs).factors if f.name == "lr")
     assert factor.levels == ["1", "(not set)", "None"]
 
 
@@ -403,3 +403,48 @@ def test_work_beside_an_interruption_is_an_interval_of_its_own_length():
 def test_a_tracker_that_keeps_whole_seconds_still_has_an_end():
     run_ = Run("r", "wandb", started_at=0.0, ended_at=9.0, events=[Event(4.0, "epoch_end"), Event(9.4, "epoch_end")])
     assert study([run_]).intervals.tail_mean == 0.0
+
+
+# --- what a tired student gets wrong ---------------------------------------------------------------------------------
+
+
+def test_sections_in_another_unit_than_the_wall_are_a_problem():
+    runs = [run(f"r{i}", 10.0, [("epoch/train", 2, 9_000.0)]) for i in range(3)]
+    problems = tables.make(runs).problems
+    assert [p.severity for p in problems] == ["warning"] * 3
+    assert "add up to 900 times its wall" in problems[0].message
+    assert "another unit" in problems[0].remedy
+
+
+def test_a_wall_in_another_unit_than_all_others_is_said():
+    runs = [run(f"r{i}", 10.0 + i) for i in range(9)] + [run("odd", 14_000.0)]
+    found = tables.make(runs).problems
+    assert [(p.run, p.severity) for p in found] == [("odd", "info")]
+
+
+def test_one_wrong_wall_does_not_look_like_a_sum_of_nested_rows():
+    rows = [("e", 1, 90.0), ("e/v", 1, 60.0), ("e/v/g", 1, 50.0)]
+    runs = [run(f"r{i}", 100.0, rows) for i in range(11)] + [run("odd", 1300.0, rows)]
+    assert study(runs).profile.double_count is None
+    assert study([run(f"r{i}", 200.0, rows) for i in range(12)]).profile.double_count is not None
+
+
+def test_a_run_without_a_config_is_no_level():
+    runs = [run(f"{t}{i}", w + i, [("e", 1, 5.0)], task=t) for t, w in (("a", 10.0), ("b", 50.0)) for i in range(3)]
+    with_all = study(runs)
+    bare = study([*runs, run("bare", 500.0, [("e", 1, 5.0)])])
+    assert bare.runtime.count == 7
+    assert bare.without_config == 1
+    assert [s.level for s in bare.by["task"]] == ["a", "b"]
+    assert bare.effects == with_all.effects
+    assert bare.profile.sections[0].by_group == with_all.profile.sections[0].by_group
+
+
+def test_an_interval_without_a_common_label_has_none():
+    x = study([log(n, (0.0, "run_start"), (60.0, n), (61.0, "run_end")) for n in "abc"])
+    assert [(s.start, s.end, s.position) for s in x.intervals.stats] == [("", "", 1), ("", "", 2)]
+
+
+def test_levels_that_hardly_differ_are_not_held_against_each_other():
+    runs = [run(f"{t}{i}", 100.0 + i + (t == "b"), [("e", 1, 50.0 - i)], task=t) for t in "ab" for i in range(3)]
+    assert study(runs, parse("group: task")).profile.separator is None
