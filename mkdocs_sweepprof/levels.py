@@ -85,3 +85,9 @@ def _glob(pattern: str) -> re.Pattern[str]:
 def matches(path: str, globs: Iterable[str]) -> bool:
     """Whether a path fits one of the globs: ``*`` stays within a part, ``**`` crosses parts."""
     return any(_glob(g).match(path) for g in globs)
+
+
+def plumbing(field: str, levels: Iterable[str]) -> bool:
+    """Whether a field only wires a config together: Hydra's ``_target_`` and the like, and ``${…}`` references."""
+    last = field.rpartition(".")[2]
+    return (len(last) > 2 and last[0] == last[-1] == "_") or any("${" in x for x in levels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,15 +12,17 @@ from mkdocs_sweepprof.check import find_collections
 from mkdocs_sweepprof.collection import CONFIG_NAMES, Collection, single
 from mkdocs_sweepprof.harvest import read_all
 from mkdocs_sweepprof.nav import folder_title
-from mkdocs_sweepprof.project import Project, Refused, inside, shown
+from mkdocs_sweepprof.project import Project, Refused, inside, readable_folder, shown
 from mkdocs_sweepprof.readers import readers
 from mkdocs_sweepprof.redact import Redactor
 from mkdocs_sweepprof.store import write_atomic
 
 MAX_LEVELS = 8
 """Levels of a factor that its comment names."""
-MAX_SECTIONS = 40
+MAX_SECTIONS = 8
 """Recorded sections that the file lists."""
+LEAST_SHARE = 0.005
+"""Share of the wall time from which a section is listed."""
 
 
 class CannotStartError(Refused):
@@ -35,15 +38,22 @@ class Started:
     hints: list[str] = field(default_factory=list)
 
 
-def start(path: Path, project: Project, pages: bool = False) -> Started:
+def start(path: Path, project: Project, pages: bool = False, schema: str | None = None) -> Started:
     """Write ``collection.yml`` into a data folder, and with ``pages`` stubs of its design and results pages.
 
+    Args:
+        path: the collection's folder.
+        project: the site.
+        pages: whether to write the stubs.
+        schema: absolute path or URL of the JSON Schema, for the line that editors take it from.
+
     Raises:
-        CannotStartError: the folder is none, or has a ``collection.yml``. Nothing was written then.
+        Refused: the folder cannot be read, has a ``collection.yml``, or holds collections and is none; or there is no
+            schema. Nothing was written then.
         OSError: a file cannot be written.
     """
-    if not path.is_dir():
-        raise CannotStartError(f"'{path}' is no folder. Name the folder that holds the runs.")
+    readable_folder(path, project.options.base)
+    editor = _editor(path, schema, project)
     config = next((path / name for name in CONFIG_NAMES if (path / name).exists()), None)
     if config is not None and not pages:
         raise CannotStartError(
@@ -51,10 +61,12 @@ def start(path: Path, project: Project, pages: bool = False) -> Started:
         )
     done = Started()
     collection = _collection(path, project)
+    if config is None:
+        _check_is_one(path, project)
     if config is not None:
         done.kept.append(config)
     else:
-        text = describe(collection, project)
+        text = editor + describe(collection, project)
         write_atomic(path / CONFIG_NAMES[0], text.encode())
         done.written.append(path / CONFIG_NAMES[0])
     place = _place(path, project)
@@ -75,6 +87,37 @@ def start(path: Path, project: Project, pages: bool = False) -> Started:
     if not collection.sources:
         done.hints.append(f"No layout was recognised in '{path}': `sweepprof check {path}` says what was seen.")
     return done
+
+
+def _editor(path: Path, schema: str | None, project: Project) -> str:
+    """The first lines of the file, by which an editor knows its schema."""
+    if schema is None:
+        return (
+            "# For completion in an editor: `sweepprof schema > collection.schema.json`, and as the first line here\n"
+            "# `# yaml-language-server: $schema=<path from here to it>` (`sweepprof new --schema` writes that line).\n"
+        )
+    if "://" not in schema:
+        if not Path(schema).is_file():
+            name = shown(Path(schema), project.options.base)
+            raise CannotStartError(f"'{name}' is no file. Write the schema first: `sweepprof schema > {name}`.")
+        schema = os.path.relpath(os.path.realpath(schema), os.path.realpath(path)).replace(os.sep, "/")
+    return f"# yaml-language-server: $schema={schema}\n"
+
+
+def _check_is_one(path: Path, project: Project) -> None:
+    """Refuse a root and a folder of collections: a ``collection.yml`` there would make one collection of them all."""
+    options = project.options
+    found, _ = find_collections(path, options.roots, readers())
+    here = path.resolve()
+    if any(c.path.resolve() == here for c in found):
+        return
+    below = [shown(c.path, options.base) for c in found if inside(c.path, path)]
+    root = any(here == r.resolve() for r in options.roots)
+    if not root and not below:
+        return
+    one = f"like '{below[0]}'" if below else f"like '{shown(path, options.base)}/my-sweep'"
+    what = "is a root: it holds collections, and is none" if root else f"holds {len(below)} collections, and is none"
+    raise CannotStartError(f"'{shown(path, options.base)}' {what}. Name the folder of one collection, {one}.")
 
 
 def describe(collection: Collection, project: Project) -> str:
@@ -135,7 +178,11 @@ def _found(found: Analysis) -> str:
 
 def _group(found: Analysis) -> list[str]:
     if found.group is not None:
-        why = "the factor that explains most of the wall time" if found.group_inferred else "as given"
+        kinds = {f.name: f.kind for f in found.factors}
+        kind = "numeric" if kinds.get(found.group) == "numeric" else "categorical"
+        largest = f"of the {kind} ones, that with the largest effect on wall time"
+        why = largest if found.group_inferred else "as given"
+        why = "as results in this layout are compared" if found.group_by_custom else why
         return [f"# The note compares by this factor ({why}).", f"group: {_quote(found.group)}", ""]
     return ["# The note compares by this factor; none was found that fits.", "#group: task", ""]
 
@@ -163,9 +210,10 @@ def _knobs(found: Analysis) -> list[str]:
         out += _knob(knob)
     out += ["", "# Recorded sections, largest first:"]
     largest = sorted(found.profile.sections, key=lambda s: -s.share) if found.profile is not None else []
-    out += [f"# {f'{100 * s.share:.2f}%':<7} {_some([s.path])}" for s in largest[:MAX_SECTIONS]]
-    if len(largest) > MAX_SECTIONS:
-        out.append(f"# … and {len(largest) - MAX_SECTIONS} more")
+    listed = [s for s in largest if s.share >= LEAST_SHARE][:MAX_SECTIONS]
+    out += [f"# {f'{100 * s.share:.2f}%':<7} {_some([s.path])}" for s in listed]
+    if (more := len(largest) - len(listed)) > 0:
+        out.append(f"# … and {more} smaller {'one' if more == 1 else 'ones'}; the note lists them all.")
     return [*out, ""]
 
 

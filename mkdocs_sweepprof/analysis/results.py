@@ -164,7 +164,9 @@ class Separator:
     """Level → seconds per call of that section, for the slow and fast levels."""
     unattributed_part: float
     others: dict[str, float]
-    """Other outermost sections → their part of the difference."""
+    """Other sections of the same depth → their part of the difference."""
+    within: str | None = None
+    """The outermost section that spans the runs, whose parts are held against each other in its place."""
 
 
 @dataclass(slots=True)

@@ -23,6 +23,8 @@ SEPARATOR_DIFFERENCE = 0.05
 """Slow and fast levels that differ by less than this part of the slow one's wall are not held against each other."""
 SEPARATOR_LEVELS = 2
 """Slow and fast levels that are held against each other (fewer with few levels)."""
+SPANS = 0.99
+"""An outermost section of this share is the run itself: what matters are its parts."""
 MOST = 0.5
 """A section is what more than this part of its runs say that it is."""
 
@@ -221,7 +223,12 @@ def _separator(
     difference = slow_wall - fast_wall
     if difference < SEPARATOR_DIFFERENCE * slow_wall:
         return None
-    table = rows[rows["outermost"]].pivot_table(index="run", columns="section", values="covered_seconds", aggfunc="sum")
+    # A section that spans the run would "separate" everything and say nothing: its parts are looked at.
+    within = profile.dominant if profile.dominant_children else None
+    if within is not None and stats[within].share < SPANS:
+        within = None
+    mine = rows[rows["section"].isin(profile.dominant_children)] if within else rows[rows["outermost"]]
+    table = mine.pivot_table(index="run", columns="section", values="covered_seconds", aggfunc="sum")
     table = table.reindex(walls.index).fillna(0.0)
     parts = {
         str(path): float(table.loc[is_slow, path].mean() - table.loc[is_fast, path].mean()) / difference
@@ -243,6 +250,7 @@ def _separator(
         per_call=per_call,
         unattributed_part=missing,
         others={p: v for p, v in sorted(parts.items(), key=lambda x: -x[1]) if p != section},
+        within=within,
     )
 
 

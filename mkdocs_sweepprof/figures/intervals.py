@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mkdocs_sweepprof.figures.base import Drawing
 from mkdocs_sweepprof.figures.canvas import BODY, CAP_HEIGHT, MARGIN, SMALL, Canvas
 from mkdocs_sweepprof.figures.parts import GAP, Rows
-from mkdocs_sweepprof.figures.style import MAX_LEVELS, Style
+from mkdocs_sweepprof.figures.style import IN_HOURS_FROM, MAX_LEVELS, Style, seconds
 from mkdocs_sweepprof.figures.text import width
 from mkdocs_sweepprof.figures.theme import BLUE, MUTED, OCHRE, VERMILLION, Colour
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mkdocs_sweepprof.analysis.results import Analysis, Intervals
 
 _KINDS = {"opening": " opening", "tail": " final tail", "": ""}
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,19 @@ class _Row:
     colour: Colour
     kind: str
     """``opening``, ``tail`` or empty."""
+    position: int | None = None
+    """Set when intervals are compared by position."""
+
+    @property
+    def told(self) -> str:
+        """The name within a sentence."""
+        if self.position is None:
+            return self.name
+        return (
+            f"the {ORDINALS[self.position - 1]} interval"
+            if self.position <= len(ORDINALS)
+            else (f"interval {self.position}")
+        )
 
 
 def draw(analysis: Analysis, style: Style) -> Drawing | None:
@@ -41,7 +55,7 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
     if len(rows) > MAX_LEVELS:
         ranked = sorted(range(len(rows)), key=lambda i: (rows[i].kind == "", -rows[i].mean))[:MAX_LEVELS]
         shown = [rows[i] for i in sorted(ranked)]
-    text, name = _unit(max(row.mean for row in shown))
+    text, name = _unit(max(row.mean for row in shown), analysis.runtime.median)
     canvas = Canvas()
     labels = Rows.of([row.name for row in shown], 164.0, 26.0)
     left = MARGIN + labels.width + GAP
@@ -97,7 +111,7 @@ def _rows(intervals: Intervals, style: Style) -> list[_Row]:
             name = f"{stat.position}. interval"
         kind = "opening" if opening else "tail" if tail else ""
         colour = VERMILLION if opening else OCHRE if tail else BLUE
-        rows.append(_Row(name, stat.mean, stat.longest_in, colour, kind))
+        rows.append(_Row(name, stat.mean, stat.longest_in, colour, kind, stat.position))
     if intervals.tail_mean is not None and not any(row.kind == "tail" for row in rows):
         rows.append(_Row("final tail", intervals.tail_mean, None, OCHRE, "tail"))
     return rows
@@ -123,23 +137,24 @@ def _count(row: _Row, intervals: Intervals) -> str:
     return f"{row.longest_in}/{intervals.runs}" if row.longest_in else ""
 
 
-def _unit(highest: float) -> tuple[Callable[[float], str], str]:
-    if highest >= 60:
+def _unit(highest: float, median: float | None) -> tuple[Callable[[float], str], str]:
+    if highest >= 60 and (median is None or median >= IN_HOURS_FROM):
         return (lambda value: f"{value / 60:.1f}m"), "minutes"
-    return (lambda value: f"{value:.2f}s"), "seconds"
+    return seconds, "seconds"
 
 
 def _finding(rows: list[_Row], intervals: Intervals, text: Callable[[float], str]) -> str:
     most = max((row.longest_in or 0 for row in rows), default=0)
     winners = [row for row in rows if row.longest_in == most > 0]
+    kind = "" if any(row.position for row in rows) else " interval"
     if len(winners) == 1:
         first = winners[0]
-        out = f"{first.name} is the longest interval in {most}/{intervals.runs} runs"
+        out = f"{first.told} is the longest{kind} in {most}/{intervals.runs} runs"
         out += f", {text(first.mean)} on average"
     else:
         # A tie has no winner: the mean decides what is named.
         first = max(rows, key=lambda row: row.mean)
-        out = f"{first.name} is the longest interval on average, {text(first.mean)}"
+        out = f"{first.told} is the longest{kind} on average, {text(first.mean)}"
     others = [row.mean for row in rows if row.kind == "" and row is not first]
     if others:
         low, high = text(min(others)), text(max(others))
@@ -147,4 +162,4 @@ def _finding(rows: list[_Row], intervals: Intervals, text: Callable[[float], str
     tail = next((row for row in rows if row.kind == "tail"), None)
     if tail is not None and tail is not first:
         out += f"; the final tail takes {text(tail.mean)}"
-    return out + "."
+    return out[:1].upper() + out[1:] + "." if not kind else out + "."

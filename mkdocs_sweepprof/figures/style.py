@@ -137,10 +137,10 @@ def percent(fraction: float, places: int = 2) -> str:
 
 
 def seconds(value: float) -> str:
-    """Per call: none after the point from 10 s, else two."""
-    if value >= 10:
+    """Per call, as the note prints it: none after the point from 10 s, else two; milliseconds below 0.01 s."""
+    if round(value, 2) >= 10:
         return f"{value:.0f}s"
-    return "<0.01s" if 0 < value < 0.005 else f"{value:.2f}s"
+    return f"{value * 1000:.2f}ms" if 0 < value < 0.01 else f"{value:.2f}s"
 
 
 def span(style: Style, known: Mapping[str, float], overall: float) -> str:

@@ -60,7 +60,7 @@ WALL_SOURCES = {
     "profile": "wall time recorded in the profile",
     "sessions": "active time summed over sessions",
     "events": "event log, run_start to run_end",
-    "tracker": "the tracker's start and end",
+    "tracker": "the tracker's start and end, or its own duration",
     "activity": "first to last activity",
     "sections": "sum of the outermost sections",
 }

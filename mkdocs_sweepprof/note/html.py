@@ -12,7 +12,7 @@ from mkdocs_sweepprof.analysis.results import Analysis, ComparisonStat, Effect
 from mkdocs_sweepprof.figures.theme import CATEGORIES, GREY
 from mkdocs_sweepprof.note.escape import Safe, code, esc, plain
 from mkdocs_sweepprof.note.facts import MAX_LEVELS, UNATTRIBUTED, Facts, shown_runs
-from mkdocs_sweepprof.note.wording import SHORT_SOURCES, Wording
+from mkdocs_sweepprof.note.wording import SHORT_SOURCES, Wording, told_reason
 
 S = Safe
 
@@ -26,6 +26,7 @@ REASONS = {
     "failed": "failed",
     "no_end": "no end",
     "not_started": "not started",
+    "no_clock": "no time recorded",
     "duplicate": "duplicate",
     "unreadable": "unreadable",
 }
@@ -98,6 +99,7 @@ class Tables:
         self.a = analysis
         self.f = facts
         self.w = words
+        self._told = {x.run: told_reason(x) for x in analysis.left_out}
 
     def _fact(self, id_: str) -> Cell:
         """A number's cell; a dash where it is not defined."""
@@ -281,6 +283,10 @@ class Tables:
         means = {s.level: s.mean for s in a.by.get(a.group, [])}
         heads = [Head(self.w.name(a.group)), Head(S("mean wall"), True), Head(S("final tail"), True)]
         hours = self.f.unit == "h"
+        # Log lines that end with the last epoch: a column of zeros says nothing.
+        printed = [self.f.text(f"tail.by.{t.level}.{part}") for t in x.tail_by_group for part in ("mean", "share")]
+        if not any(digit in text for text in printed for digit in "123456789"):
+            return None
         if hours:
             heads.append(Head(S("in hours"), True))
         heads.append(Head(S("share of wall"), True))
@@ -393,7 +399,8 @@ class Tables:
     def _status(self, run: str, status: str | None, left_out: str | None) -> Cell:
         if left_out is None:
             return Cell(esc(status) if status else NOTHING, status)
-        text = S("left out: {}").format(REASONS.get(left_out, left_out))
+        told = self._told.get(run, left_out)
+        text = S("left out: {}").format(REASONS.get(told, told))
         if f"run.{run}.reached" in self.f:
             text += S(" (reached {})").format(self.f.ref(f"run.{run}.reached"))
         return Cell(text, f"left out: {left_out}")

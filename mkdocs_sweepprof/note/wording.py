@@ -831,7 +831,10 @@ class Wording:
             self.group_levels(x.fast),
             self.ref("separator.fast.mean"),
         )
-        gap = S("time that no section covers ({} of the difference)").format(self.ref("separator.unattributed.share"))
+        uncovered = S("time that no section covers")
+        if x.within is not None:
+            uncovered = S("the time of {} that none of its parts covers").format(self.name(x.within))
+        gap = S("{} ({} of the difference)").format(uncovered, self.ref("separator.unattributed.share"))
         if x.section is None or x.part < UNATTRIBUTED:
             return text + gap + S(".")
         section = S("{} ({} of the difference)").format(self.name(x.section), self.ref("separator.share"))
@@ -847,7 +850,7 @@ class Wording:
         if x.others and all(abs(part) < SMALL_DIFFERENCE for part in x.others.values()):
             text += S(" Every other section adds less than {} of it").format(self.ref("threshold.high"))
             if SMALL_DIFFERENCE < x.unattributed_part <= x.part:
-                text += S("; {} lies in time that no section covers").format(self.ref("separator.unattributed.share"))
+                text += S("; {} lies in {}").format(self.ref("separator.unattributed.share"), uncovered)
             text += S(".")
         return text
 

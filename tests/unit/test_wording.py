@@ -11,7 +11,7 @@ from mkdocs_sweepprof.analysis.results import CrossCheck, Effect
 from mkdocs_sweepprof.note.escape import plain
 from mkdocs_sweepprof.note.facts import Facts
 from mkdocs_sweepprof.note.wording import Wording
-from mkdocs_sweepprof.readers.base import Problem
+from mkdocs_sweepprof.readers.base import Problem, Run, Section
 from tests.unit.note_cases import TOY, V2, V3, Session, analysis, as_html, context, demo, note, run, text_of
 
 SECTIONS = {"train": (10, 500.0), "eval": (10, 300.0), "setup": (1, 150.0)}
@@ -247,6 +247,93 @@ def test_slow_and_fast_levels_by_how_many_there_are() -> None:
     assert (slow.count(", "), fast.count(", ")) == (2, 2)
 
 
+def effects_of(*fields: tuple[str, float, int]) -> str:
+    """``fields``: name, η², distinct levels of eight runs (five or more: thin)."""
+    runs = [run(f"r{i}", {name: f"v{i % n}" for name, _, n in fields}, 100.0 + i) for i in range(8)]
+    found = analysis(runs)
+    kept = {f.name for f in found.factors}
+    assert {f.name for f in found.factors if f.thin} == {name for name, _, n in fields if n > 4} & kept
+    found.effects = [Effect(name, n, eta, eta - 0.1) for name, eta, n in fields]
+    return plain(words(found)._effects() or "")
+
+
+def test_strongest_and_next_are_so_whatever_order_effects_come_in() -> None:
+    assert effects_of(("a", 0.34, 2), ("b", 0.48, 4), ("c", 0.4, 3)) == (
+        "No field alone accounts for half of the variation in wall time; b comes closest (η² 0.48). "
+        "Next is c with 0.40. The rest: a with 0.34."
+    )
+
+
+def test_a_field_with_hardly_two_runs_a_value_is_told_apart() -> None:
+    text = effects_of(("a", 0.34, 2), ("data.n", 0.7, 5))
+    assert text == (
+        "a accounts for less than half of the variation in wall time (η² 0.34). "
+        "data.n (0.70) has fewer than two runs a value on average, so its η² says little."
+    )
+    assert effects_of(("x", 0.6, 5), ("y", 0.7, 6)) == (
+        "y (0.70) and x (0.60) have fewer than two runs a value on average, so their η² says little."
+    )
+
+
+def test_why_runs_are_compared_by_the_group() -> None:
+    runs = [run(f"r{i}", {"task": "ab"[i // 4], "width": 64 * (1 + i % 2)}, 1000.0 * (1 + i % 2) + i) for i in range(8)]
+    found = analysis(runs)
+    omega = {e.field: e.omega_squared or 0.0 for e in found.effects}
+    assert found.group == "task" and omega["width"] > omega["task"]
+    assert "of the categorical fields that sort runs into groups" in plain(words(found).group_words() or "")
+    found = analysis([run(f"r{i}", {"width": 64 * (1 + i % 2)}, 1000.0 * (1 + i % 2) + i) for i in range(8)])
+    assert "of the numeric fields that sort runs into groups" in plain(words(found).group_words() or "")
+
+
+def test_a_section_that_spans_the_run_gives_way_to_its_parts() -> None:
+    def one(i: int) -> Run:
+        slow = 400.0 * (i % 2)
+        parts = {"loop": (1, 1000.0 + slow), "loop/step": (10, 600.0 + slow), "loop/eval": (5, 300.0)}
+        return run(f"r{i}", {"t": "ab"[i % 2]}, 1000.0 + slow, parts)
+
+    found = words(analysis([one(i) for i in range(6)], "group: t"))
+    text = plain(found.sections()[0])
+    assert text.startswith("Averaged over runs, loop spans the run; inside it, step takes most of the wall time (")
+    assert "Then comes eval 25.71%." in text and "100.00%" not in text
+    text = plain(found.separator() or "")
+    assert "differ most in loop/step (100.00% of the difference)" in text
+    assert "Every other section adds less than 10% of it." in text
+
+
+def test_small_sections_are_told_in_a_sentence() -> None:
+    def said(**small: float) -> str:
+        sections = {"train": (1, 900.0)} | {name: (1, seconds) for name, seconds in small.items()}
+        return plain(words(analysis([run("a", {}, 1000.0, sections)])).sections()[0])
+
+    assert said(log=2.0).endswith("(90.00%). log takes less than 0.5% (0.20%).")
+    assert said(log=2.0, save=1.0).endswith(" The rest take less than 0.5% each: log 0.20% and save 0.10%.")
+    assert said(eval=50.0, log=2.0, save=1.0).endswith(
+        " The others take less than 0.5% each: log 0.20% and save 0.10%."
+    )
+
+
+def test_overlapping_calls_are_never_skipped() -> None:
+    def skipped(overlapping: bool) -> str:
+        made = run("a", {}, 1000.0, {"train": (1, 990.0)})
+        made.sections.append(Section("eval", 10, 1.0, overlapping, 1.0 if overlapping else None))
+        made.sections.append(Section("log", 10, 2.0))
+        return dict((lead, plain(text)) for lead, text in words(analysis([made])).actions())["Skip"]
+
+    assert skipped(True) == "log (0.20%)."
+    assert skipped(False) == "log (0.20%), eval (0.10%)."
+
+
+def test_the_wiring_of_a_config_is_no_setting_to_show() -> None:
+    config = {"model._target_": "lab.Net", "out": "${now:%Y}/x", "width": 64}
+    found = analysis([run(f"r{i}", {**config, "lr": i % 2, "opt._target_": f"o{i % 2}"}, 1000.0 + i) for i in range(4)])
+    shown = next(plain(x) for x in words(found).snapshot() if "shared setting" in x)
+    assert shown == "shared setting: width=64"
+    assert set(found.settings) == set(config)
+    assert "_target_" not in plain(words(found)._effects() or "")
+    chosen = analysis([run("r", config, 1000.0)], "settings: [model._target_]")
+    assert any("model._target_=lab.Net" in plain(x) for x in words(chosen).snapshot())
+
+
 # --- intervals ------------------------------------------------------------------------------------------------------
 
 
@@ -400,6 +487,48 @@ def test_left_out_runs_by_reason_with_the_time_reached() -> None:
     assert "2 without a recorded end (still running or killed): k0 (reached 0.50h) and k1 (reached 1.00h)" in page
     assert "1 failed: f" in page
     assert "1/4 runs" in page
+
+
+def test_a_run_that_recorded_no_time_is_not_called_not_started() -> None:
+    runs = [run("ok", {"t": 1}, 5000.0), run("silent", {"t": 1}, status="completed")]
+    page = text_of(as_html(note(analysis(runs))))
+    assert "1 without any recorded time: silent" in page and "left out: no time recorded" in page
+    assert "not started" not in page
+    runs.append(run("waiting", {"t": 1}, status="not_started"))
+    page = text_of(as_html(note(analysis(runs))))
+    assert "1 without any recorded time: silent" in page
+    assert "1 not started (no time recorded): waiting" in page and "left out: not started" in page
+    assert note(analysis(runs)).facts["runs.left_out.not_started"].value == 2
+
+
+def test_an_end_that_no_tracker_vouches_for_is_said() -> None:
+    made = [run(f"r{i}", {"t": i}, 1000.0, SECTIONS) for i in range(2)]
+    assert "neither a status nor an end" not in limits(analysis(made))
+    for one in made:
+        one.layout = "lightning"
+    assert "2 runs record neither a status nor an end" in limits(analysis(made))
+    made[0].status = "completed"
+    assert "1 run records neither a status nor an end" in limits(analysis(made))
+
+
+def test_tails_that_print_as_zero_make_no_table() -> None:
+    def table(tail: float) -> bool:
+        events = [(0.0, "run_start"), (4000.0, "epoch_end"), (4000.0 + tail, "run_end")]
+        runs = [run(f"r{i}", {"t": "ab"[i % 2]}, events=events) for i in range(4)]
+        return "Final tail by" in text_of(as_html(note(analysis(runs, "group: t"))))
+
+    assert table(60.0)
+    assert not table(0.01)
+
+
+def test_problems_that_were_mended_leave_nothing_out() -> None:
+    mended = Problem("runs/a/events.jsonl", "the clock was set back.", "The order of lines is used.", severity="info")
+    broken = Problem("runs/b/profile.json", "not valid JSON.", "Write it again.")
+    found = analysis([run("a", {}, 5000.0)])
+    lead = plain(words(found, problems=(mended,)).problems_lead())
+    assert lead == "1 problem with this collection’s files. What was done about it stands beside it."
+    lead = plain(words(found, problems=(mended, broken)).problems_lead())
+    assert lead == "2 problems with this collection’s files. What cannot be read is left out; the rest is analysed."
 
 
 def test_problems_are_listed_with_file_line_and_remedy() -> None:
