@@ -283,9 +283,9 @@ class Tables:
         means = {s.level: s.mean for s in a.by.get(a.group, [])}
         heads = [Head(self.w.name(a.group)), Head(S("mean wall"), True), Head(S("final tail"), True)]
         hours = self.f.unit == "h"
-        # Log lines that end with the last epoch: a column of zeros says nothing.
-        printed = [self.f.text(f"tail.by.{t.level}.{part}") for t in x.tail_by_group for part in ("mean", "share")]
-        if not any(digit in text for text in printed for digit in "123456789"):
+        # Log lines that end with the last epoch: a column of shares that all print as zero says nothing.
+        printed = "".join(self.f.text(f"tail.by.{t.level}.share") for t in x.tail_by_group)
+        if not any(digit in printed for digit in "123456789"):
             return None
         if hours:
             heads.append(Head(S("in hours"), True))

@@ -772,7 +772,7 @@ class Wording:
             levels = self.a.by.get(factor.name, [])
             if factor.name == self.a.group or len(levels) < 2 or factor.thin:
                 continue
-            if factor.determined_by and len(self.a.factors) > LISTED:
+            if (factor.determined_by and len(self.a.factors) > LISTED) or plumbing(factor.name, factor.levels):
                 continue
             if f"runtime.by.{factor.name}.{levels[0].level}.mean" not in self.f:
                 continue

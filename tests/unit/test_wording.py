@@ -329,7 +329,7 @@ def test_the_wiring_of_a_config_is_no_setting_to_show() -> None:
     shown = next(plain(x) for x in words(found).snapshot() if "shared setting" in x)
     assert shown == "shared setting: width=64"
     assert set(found.settings) == set(config)
-    assert "_target_" not in plain(words(found)._effects() or "")
+    assert "_target_" not in " ".join(plain(x) for x in words(found).depends())
     chosen = analysis([run("r", config, 1000.0)], "settings: [model._target_]")
     assert any("model._target_=lab.Net" in plain(x) for x in words(chosen).snapshot())
 
