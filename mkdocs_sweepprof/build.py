@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mkdocs_sweepprof import __version__
-from mkdocs_sweepprof.collection import Collection, discover
+from mkdocs_sweepprof.collection import Collection, discover, overlooked
 from mkdocs_sweepprof.harvest import read_source, tree_problems
 from mkdocs_sweepprof.readers import faults, readers
 from mkdocs_sweepprof.readers.base import Problem, Reader, Reading, Source
@@ -128,6 +128,9 @@ class _Build:
             self.site.watched.append(root)
             found = discover(root, known)
             for child in found.ignored:
+                if (root / child / "runs").is_dir() and not any((root / child / "runs").iterdir()):
+                    self._say("info", f"{self._place(root / child)}: runs/ is empty, so there is no note of it yet.")
+                    continue
                 self._say(
                     "info", f"{self._place(root / child)}: no layout recognised; `sweepprof check` says what was seen."
                 )
@@ -157,6 +160,7 @@ class _Build:
             self._digest(collection, collection.config) if collection.config else None,
             sorted((s.key, self._source_key(collection, s)) for s in collection.sources),
             sorted(tree.skipped),
+            [p.text() for p in overlooked(collection)],
             self.options.publish_fields,
             self.options.redact,
         ]
@@ -328,13 +332,13 @@ class _Build:
             problems=tuple(every),
             excluded=tuple(done.tables.excluded),
         )
-        made, drawings = pipeline.write(
+        made, drawings, more = pipeline.write(
             done, [_comparable(self._meta(o).comparable) for o in others], context, self._templates
         )
         return {
             "title": made.title,
             "markdown": made.markdown,
-            "messages": [list(m) for m in _messages(job, done, every)],
+            "messages": [list(m) for m in _messages(job, done, [*every, *more])],
             "summary": made.summary,
             "figures": [[d.name, d.alt, d.caption] for d in drawings],
             **{_FILE + name: text.encode() for name, text in made.downloads.items()},
@@ -354,12 +358,17 @@ class _Build:
             if hits:
                 found.append(hits[0])
                 continue
+            where = job.collection.config or "collection.yml"
+            if wanted.strip("/") in (job.collection.folder, job.collection.name):
+                message, remedy = f"compare_to names {wanted!r}, which is this collection itself.", "Name another one."
+                problems.append(Problem(where, message, remedy, kind="config"))
+                continue
             near = difflib.get_close_matches(
                 wanted, [n for j in rest for n in (j.collection.name, j.collection.folder)], 1, 0.4
             )
             problems.append(
                 Problem(
-                    job.collection.config or "collection.yml",
+                    where,
                     f"compare_to names {wanted!r}, which is no collection.",
                     f"Did you mean {near[0]!r}?" if near else "Name a collection's folder, or its path under the root.",
                     kind="config",

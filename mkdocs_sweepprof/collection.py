@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mkdocs_sweepprof.readers import find
-from mkdocs_sweepprof.readers.base import Reader, Source
+from mkdocs_sweepprof.readers.base import Problem, Reader, Source
+from mkdocs_sweepprof.readers.native import CONFIGS, EVENTS, PROFILES
 from mkdocs_sweepprof.readers.tree import Tree
 
 CONFIG_NAMES = ("collection.yml", "collection.yaml")
 TABLES = ("runs", "sections", "events")
 TABLE_ENDINGS = (".csv", ".parquet", ".jsonl", ".csv.gz", ".jsonl.gz")
 PACK = "pack.json"
+RUN_FILES = (*CONFIGS, PROFILES[0], EVENTS[0])
+"""What a run folder of ours holds."""
+MAX_OVERLOOKED = 20
+"""Folders named in which nothing was recognised."""
 
 
 @dataclass(slots=True)
@@ -38,7 +44,7 @@ class Found:
 
     collections: list[Collection] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
-    """Direct children with files in which nothing was recognised."""
+    """Direct children with files, or with an empty ``runs/``, in which nothing was recognised."""
 
 
 def discover(root: Path, readers: Sequence[Reader]) -> Found:
@@ -53,15 +59,54 @@ def discover(root: Path, readers: Sequence[Reader]) -> Found:
     for folder in sorted(folders):
         found.collections.append(_collection(root, folder, folders, readers))
     for child in whole.subfolders(""):
-        if child in folders or "" in folders:
+        if child in folders or "" in folders or child.startswith("."):
             continue
         candidate = _collection(root, child, folders, readers)
         if candidate.sources:
             found.collections.append(candidate)
-        elif candidate.tree.files:
+        elif candidate.tree.files or candidate.tree.is_folder("runs"):
             found.ignored.append(child)
     found.collections.sort(key=lambda c: c.folder)
     return found
+
+
+def overlooked(collection: Collection) -> list[Problem]:
+    """Folders directly below ``runs/`` that hold files of which no reader reads any, with the names that come near.
+
+    Only where run folders of ours may be meant: beside others, or where nothing else was recognised.
+    """
+    tree, sources = collection.tree, collection.sources
+    if not tree.is_folder("runs") or (sources and not any(s.reader == "native" for s in sources)):
+        return []
+    read = {"/".join(f.split("/", 2)[:2]) for s in sources for f in (*s.files, s.directory or "")}
+    found: list[Problem] = []
+    unread = [folder for sub in tree.subfolders("runs") if (folder := f"runs/{sub}") not in read]
+    unread = [folder for folder in unread if _holds_files(tree, folder)]
+    for folder in unread:
+        if len(found) == MAX_OVERLOOKED:
+            rest = f"{len(unread) - MAX_OVERLOOKED} more folders hold files that no reader knows."
+            found.append(Problem("runs", rest, "`sweepprof check` lists them.", severity="info"))
+            break
+        pairs = [
+            f"{name} → {near[0]}"
+            for name in tree.names(folder)
+            if (near := difflib.get_close_matches(name.lower(), RUN_FILES, 1, 0.7))
+        ]
+        remedy = f"Rename {', '.join(pairs)}." if pairs else ""
+        found.append(
+            Problem(
+                folder,
+                "no run was recognised in this folder, so it is not counted.",
+                remedy or f"A run folder holds {RUN_FILES[0]} with {RUN_FILES[3]} or {RUN_FILES[4]}.",
+                kind="unreadable",
+                severity="info",
+            )
+        )
+    return found
+
+
+def _holds_files(tree: Tree, folder: str) -> bool:
+    return bool(tree.names(folder)) or any(_holds_files(tree, f"{folder}/{sub}") for sub in tree.subfolders(folder))
 
 
 def single(path: Path, readers: Sequence[Reader]) -> Collection:
@@ -81,7 +126,8 @@ def marked(tree: Tree) -> set[str]:
             inside = True
         # A job folder of another tool may hold a "runs" folder of its own (TensorBoard's default name).
         job = ".hydra" in tree.subfolders(folder)
-        for child in tree.subfolders(folder):
+        # MkDocs leaves out what begins with a dot, so a note there could have no page.
+        for child in (c for c in tree.subfolders(folder) if not c.startswith(".")):
             stack.append((f"{folder}/{child}" if folder else child, inside or job))
     return found
 

@@ -6,17 +6,19 @@ Imported only when something must be computed; :mod:`.build` decides that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from mkdocs_sweepprof import downloads, figures, note, tables
+from mkdocs_sweepprof import downloads, figures, names, note, tables
 from mkdocs_sweepprof.analysis import Analysis, Comparable, analyse, comparison
-from mkdocs_sweepprof.collection import Collection
+from mkdocs_sweepprof.collection import Collection, overlooked
 from mkdocs_sweepprof.figures.base import Drawing
+from mkdocs_sweepprof.levels import level
 from mkdocs_sweepprof.note.base import Context, Note
-from mkdocs_sweepprof.readers.base import Problem, Reading
+from mkdocs_sweepprof.readers.base import Problem, Reading, Run
 from mkdocs_sweepprof.readers.join import join
 from mkdocs_sweepprof.redact import Redactor
-from mkdocs_sweepprof.schema import BadConfig, CollectionConfig, parse
+from mkdocs_sweepprof.schema import BadConfig, CollectionConfig, Lines, parse
 
 
 @dataclass(slots=True)
@@ -27,33 +29,37 @@ class Work:
     tables: tables.Tables
     analysis: Analysis
     problems: list[Problem] = field(default_factory=list)
+    lines: Lines = field(default_factory=lambda: Lines(""))
+    """Where the keys of ``collection.yml`` stand."""
+    where: str = "collection.yml"
+    """That file's name."""
 
 
-def load_config(collection: Collection) -> tuple[CollectionConfig, list[Problem]]:
-    """``collection.yml`` as its model; a bad one gives problems and the defaults, so that the note still comes out."""
+def load_config(collection: Collection) -> tuple[CollectionConfig, Lines, list[Problem]]:
+    """``collection.yml`` as its model, and where its keys stand; a bad one gives problems and the defaults, so that
+    the note still comes out."""
     if collection.config is None:
-        return CollectionConfig(), []
+        return CollectionConfig(), Lines(""), []
     try:
-        return parse(collection.tree.read_text(collection.config)), []
+        text = collection.tree.read_text(collection.config)
+        return parse(text), Lines(text), []
     except OSError as error:
-        return CollectionConfig(), [
-            Problem(
-                collection.config,
-                f"cannot be read ({error.strerror or error}).",
-                "Check its permissions.",
-                kind="config",
-            )
-        ]
+        why, remedy = f"cannot be read ({error.strerror or error}).", "Check its permissions."
+        return CollectionConfig(), Lines(""), [Problem(collection.config, why, remedy, kind="config")]
     except BadConfig as error:
-        return CollectionConfig(), [
-            Problem(collection.config, message, f"{remedy} The defaults were used.", line, "config")
-            for line, message, remedy in error.errors
-        ]
+        return (
+            CollectionConfig(),
+            Lines(""),
+            [
+                Problem(collection.config, message, f"{remedy} The defaults were used.", line, "config")
+                for line, message, remedy in error.errors
+            ],
+        )
 
 
 def work(collection: Collection, readings: Iterable[Reading], redact: Callable[[Reading], Reading]) -> Work:
     """Join, tabulate and analyse one collection (comparisons come later, when the others are known)."""
-    config, problems = load_config(collection)
+    config, lines, problems = load_config(collection)
     config = masked_texts(config)
     runs, joined, mentions = join(readings)
     # Once more over all runs: a name learned from one layout's files is masked in another's.
@@ -66,7 +72,14 @@ def work(collection: Collection, readings: Iterable[Reading], redact: Callable[[
         mentions=masked.mentions,
     )
     result = analyse(made, config, name=collection.name)
-    problems = [*masked.problems, *made.problems, *_config_problems(collection, config, result)]
+    where = collection.config or "collection.yml"
+    problems = [
+        *masked.problems,
+        *made.problems,
+        *names.check(config, lines, where, masked.runs, result),
+        *_copies(collection, masked.runs, made),
+        *overlooked(collection),
+    ]
     if not len(made.runs) and not any(p.severity == "warning" for p in problems):
         problems.append(
             Problem(
@@ -76,7 +89,7 @@ def work(collection: Collection, readings: Iterable[Reading], redact: Callable[[
                 "seen.",
             )
         )
-    return Work(config, made, result, problems)
+    return Work(config, made, result, problems, lines, where)
 
 
 def masked_texts(config: CollectionConfig) -> CollectionConfig:
@@ -102,64 +115,50 @@ def masked_texts(config: CollectionConfig) -> CollectionConfig:
     )
 
 
-def _config_problems(collection: Collection, config: CollectionConfig, result: Analysis) -> list[Problem]:
-    """What collection.yml asks for and the runs do not have."""
-    found: list[Problem] = []
-    where = collection.config or "collection.yml"
-    for name in result.missing:
-        found.append(
-            Problem(
-                where,
-                f"names the field {name!r}, which no run has.",
-                _near(name, result),
-                kind="config",
-                severity="info",
-            )
+def _copies(collection: Collection, runs: Sequence[Run], made: tables.Tables) -> list[Problem]:
+    """Counted runs that say exactly what another says: a folder that was copied counts twice."""
+    counted = set(made.counted)
+    seen: dict[Any, Run] = {}
+    found = []
+    for run in runs:
+        if run.layout != "native" or run.id not in counted or not (run.sections or run.events):
+            continue
+        key = (
+            tuple(sorted((k, level(v)) for k, v in run.config.items())),
+            run.profile_wall,
+            tuple((s.path, s.count, s.total_seconds) for s in run.sections),
+            tuple((e.time, e.label) for e in run.events),
         )
-    if config.group and config.group not in result.missing and result.group is None and result.runtime.count:
-        found.append(
-            Problem(
-                where,
-                f"group {config.group!r} does not vary over the runs.",
-                "Choose a field that varies, or remove the key.",
-                kind="config",
-                severity="info",
-            )
-        )
-    if result.profile is not None:
-        for knob in result.knobs:
-            if not knob.candidate and not knob.sections:
-                found.append(
-                    Problem(
-                        where,
-                        f"knob {knob.id!r} governs no recorded section.",
-                        "Check its `sections` globs: * stays within a path part, ** crosses.",
-                        kind="config",
-                        severity="info",
-                    )
+        first = seen.setdefault(key, run)
+        if first is not run:
+            found.append(
+                Problem(
+                    run.directory or ".",
+                    f"is an exact copy of {first.directory or first.id}; it is counted twice.",
+                    "Remove one of the two, or leave it aside with exclude.runs.",
+                    kind="duplicate",
+                    severity="info",
                 )
+            )
     return found
-
-
-def _near(name: str, result: Analysis) -> str:
-    import difflib
-
-    known = [*(f.name for f in result.factors), *result.settings]
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"Did you mean {near[0]!r}?" if near else "Check the name."
 
 
 def write(
     done: Work, others: Sequence[Comparable], context: Context, templates: Sequence[str] = ()
-) -> tuple[Note, list[Drawing]]:
-    """Compare, draw and write one note."""
+) -> tuple[Note, list[Drawing], list[Problem]]:
+    """Compare, draw and write one note. The problems are those that only the finished page shows."""
     done.analysis.comparisons = [c for o in others if (c := comparison.compare(done.analysis, o)) is not None]
     drawings = figures.draw(done.analysis, done.config.labels) if done.analysis.runtime.count else []
-    made = note.render(done.analysis, drawings, context, downloads.csvs(done.tables, done.analysis), templates)
+    csvs = downloads.csvs(done.tables, done.analysis)
+    made = note.render(done.analysis, drawings, context, csvs, templates)
+    more = names.unseen(done.config, done.lines, done.where, made.markdown)
+    if more:
+        context = replace(context, problems=(*context.problems, *more))
+        made = note.render(done.analysis, drawings, context, csvs, templates)
     for drawing in drawings:
         made.downloads[f"figures/{drawing.name}.svg"] = drawing.svg
         made.downloads[f"figures/{drawing.name}.dark.svg"] = drawing.dark
-    return made, drawings
+    return made, drawings, more
 
 
 def commentary(config: CollectionConfig) -> Mapping[str, str]:

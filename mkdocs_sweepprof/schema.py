@@ -6,11 +6,13 @@ Imported only when a collection is analysed: a build in which nothing changed do
 from __future__ import annotations
 
 import difflib
-from typing import Annotated, Any, Literal
+from functools import cached_property
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from mkdocs_sweepprof.readers.values import BadText, load_yaml
+from mkdocs_sweepprof.levels import level
+from mkdocs_sweepprof.readers.values import BadText, Repeated, load_yaml
 
 NAME = "collection.yml"
 NAMES = (NAME, "collection.yaml")
@@ -29,8 +31,6 @@ Globs = Annotated[list[str], BeforeValidator(_one_or_many)]
 
 def _text(value: Any) -> Any:
     """Levels are compared by their printed text, so a number or null in YAML is as good as its text."""
-    from mkdocs_sweepprof.levels import level
-
     return level(value) if value is None or isinstance(value, bool | int | float) else value
 
 
@@ -130,68 +130,158 @@ def parse(text: str) -> CollectionConfig:
     """The text of a ``collection.yml`` as its model.
 
     Raises:
-        BadConfig: not YAML, an unknown key (with the nearest known one), or a value of the wrong kind.
+        BadConfig: not YAML, a key that stands twice, an unknown key (with the nearest known one), or a value of the
+            wrong kind.
     """
+    twice: list[Repeated] = []
     try:
-        loaded = load_yaml(text)
+        loaded = load_yaml(text, twice)
     except BadText as error:
         raise BadConfig([(error.line, error.message, "Mend the YAML.")]) from None
     if loaded is None:
         loaded = {}
     if not isinstance(loaded, dict):
         raise BadConfig([(1, "must be a mapping of keys.", "Write `title: …` and the like, one a line.")])
+    found = [
+        (second, f"{key!r} stands twice, in lines {first} and {second}.", "Keep one of the two.")
+        for key, first, second in twice
+    ]
     try:
-        return CollectionConfig.model_validate({str(k): v for k, v in loaded.items()})
+        config = CollectionConfig.model_validate({str(k): v for k, v in loaded.items()})
     except ValidationError as error:
-        raise BadConfig([_explain(e, text) for e in error.errors(include_url=False)]) from None
+        lines = Lines(text)
+        raise BadConfig(found + [_explain(e, lines) for e in error.errors(include_url=False)]) from None
+    if found:
+        raise BadConfig(found)
+    return config
 
 
-def _explain(error: Any, text: str) -> tuple[int | None, str, str]:
-    location = [str(part) for part in error["loc"] if not str(part).startswith("function-")]
+EXAMPLES = {
+    "labels": "labels: {task_name: task}",
+    "levels": "levels: {size: [small, large]}",
+    "exclude": 'exclude: {runs: ["debug-*"], fields: [hostname]}',
+    "exclude.runs": 'exclude: {runs: ["debug-*"]}',
+    "exclude.fields": "exclude: {fields: [hostname]}",
+    "compare_to": "compare_to: an-earlier-sweep",
+    "factors": "factors: [task, size]",
+    "settings": "settings: [batch_size]",
+    "knobs": "knobs: [{id: eval, setting: eval_every, sections: epoch/eval, keep: 1}]",
+    "knobs.id": "id: eval_interval",
+    "knobs.setting": "setting: eval_every",
+    "knobs.sections": 'sections: "epoch/eval_*"',
+    "knobs.keep": "keep: 1",
+    "knobs.verb": "verb: increase",
+    "knobs.note": "note: Tried once.",
+    "roles": 'roles: {evaluation: "epoch/eval_*"}',
+    "commentary": "commentary: {runtime: The machine was shared.}",
+}
+"""Key path (indices left out) → how it is written."""
+
+_WORDS = {
+    "string_type": "must be text",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "string_pattern_mismatch": "must be letters, digits, dots, hyphens and underscores, a letter or digit first",
+}
+
+
+def _explain(error: Any, lines: Lines) -> tuple[int | None, str, str]:
+    key = error["loc"][-1:] == ("[key]",)
+    location = [str(part) for part in error["loc"] if part != "[key]" and not str(part).startswith("function-")]
     where = ".".join(location) or "the file"
-    line = _line_of(location, text)
-    if error["type"] == "extra_forbidden":
-        known = list(_fields_at(location[:-1]))
+    line = lines.of(*location)
+    if error["type"] == "extra_forbidden" or (key and error["type"] == "literal_error"):
+        known = _keys_at(location[:-1])
         near = difflib.get_close_matches(location[-1], known, n=1, cutoff=0.5)
         remedy = f"Did you mean {near[0]!r}?" if near else f"Known keys: {', '.join(known)}."
         return line, f"unknown key {where!r}.", remedy
-    message = error["msg"].removeprefix("Value error, ")
-    if error["type"] == "literal_error" and location:
-        message = f"{message}, not {location[-1]!r}" if location[-1] == "[key]" else message
-    return line, f"{where}: {message[0].lower()}{message[1:]}.", "See the reference of collection.yml for its form."
+    names = [part for part in location if not part.isdigit()]
+    example = next((EXAMPLES[x] for n in range(len(names), 0, -1) if (x := ".".join(names[:n])) in EXAMPLES), None)
+    remedy = f"Write it as in `{example}`." if example else f"Write it as in `{where}: some text`."
+    remedy += " The reference of collection.yml has all forms."
+    if error["type"] == "missing":
+        return line, f"{where} is missing.", remedy
+    return line, f"{where}: {_wrong(error)}.", remedy
 
 
-def _fields_at(location: list[str]) -> list[str]:
+def _wrong(error: Any) -> str:
+    """What is wrong with a value, in plain words, and what it is."""
+    kind, limits, value = error["type"], error.get("ctx", {}), error["input"]
+    if kind in _WORDS:
+        return f"{_WORDS[kind]}, not {_shown(value)}"
+    if kind == "greater_than_equal":
+        return f"must be at least {limits['ge']:g}, not {_shown(value)}"
+    if kind == "too_short":
+        return "must not be empty"
+    if kind == "string_too_long":
+        return f"is longer than {limits['max_length']} characters"
+    text = str(error["msg"]).removeprefix("Value error, ")
+    return f"{text[:1].lower()}{text[1:]}"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "empty"
+    if isinstance(value, dict | list):
+        return "a mapping" if isinstance(value, dict) else "a list"
+    text = repr(value) if isinstance(value, str) else level(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _keys_at(location: list[str]) -> list[str]:
     if location[:1] == ["knobs"]:
         return list(Knob.model_fields)
     if location[:1] == ["exclude"]:
         return list(Exclude.model_fields)
+    if location[:1] == ["roles"]:
+        return list(get_args(RoleName))
+    if location[:1] == ["commentary"]:
+        return list(get_args(PartName))
     return list(CollectionConfig.model_fields)
 
 
-def _line_of(location: list[str], text: str) -> int | None:
-    """The line (1-based) of a key path, from the YAML's own marks."""
-    import yaml
+class Lines:
+    """Where the keys and items of a YAML text stand."""
 
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError:
-        return None
-    line: int | None = None
-    for part in location:
-        if isinstance(node, yaml.MappingNode):
-            for key, value in node.value:
-                if str(key.value) == part:
-                    line, node = key.start_mark.line + 1, value
-                    break
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _root(self) -> Any:
+        import yaml
+
+        try:
+            return yaml.compose(self._text, Loader=yaml.SafeLoader)
+        except (yaml.YAMLError, RecursionError):
+            return None
+
+    def of(self, *path: str, item: str | None = None) -> int | None:
+        """The line (1-based) of a key path (indices of lists as text), or of as much of it as is there.
+
+        ``item``: where the path leads to a list that holds this text, the line of that.
+        """
+        import yaml
+
+        node, line = self._root, None
+        for part in path:
+            if isinstance(node, yaml.MappingNode):
+                here = [(k, v) for k, v in node.value if isinstance(k, yaml.ScalarNode) and k.value == part]
+                if not here:
+                    return line
+                line, node = here[-1][0].start_mark.line + 1, here[-1][1]
+            elif isinstance(node, yaml.SequenceNode) and part.isdigit() and int(part) < len(node.value):
+                node = node.value[int(part)]
+                line = node.start_mark.line + 1
             else:
                 return line
-        elif isinstance(node, yaml.SequenceNode) and part.isdigit() and int(part) < len(node.value):
-            node = node.value[int(part)]
-            line = node.start_mark.line + 1
-        else:
-            return line
-    return line
+        if item is not None and isinstance(node, yaml.SequenceNode):
+            lines = [n.start_mark.line + 1 for n in node.value if isinstance(n, yaml.ScalarNode) and n.value == item]
+            return lines[0] if lines else line
+        return line
 
 
 def json_schema() -> dict[str, Any]:

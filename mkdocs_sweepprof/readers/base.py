@@ -42,7 +42,8 @@ class Problem:
 
     def text(self, prefix: str = "") -> str:
         """One line: ``path:line: message Remedy``."""
-        where = f"{prefix}{self.path}" + (f":{self.line}" if self.line else "")
+        path = f"{prefix}{self.path}" if self.path not in ("", ".") else prefix.rstrip("/") or "."
+        where = path + (f":{self.line}" if self.line else "")
         return f"{where}: {self.message} {self.remedy}".strip()
 
 

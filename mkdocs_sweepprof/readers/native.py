@@ -21,6 +21,7 @@ from mkdocs_sweepprof.readers.values import (
     LATEST,
     MAX_SECONDS,
     BadText,
+    Repeated,
     finite,
     flatten,
     load_json,
@@ -229,11 +230,23 @@ def _read_config(tree: Tree, folder: str, files: Sequence[str], complaints: Comp
 def parse_config(path: str, text: str, complaints: Complaints) -> dict[str, Scalar]:
     """A config's text (JSON by its name, else YAML) as flat fields; {} with a problem when it is no mapping."""
     remedy = "Correct the file, or write it again from the trainer."
+    twice: list[Repeated] = []
     try:
-        content = load_json(text) if path.endswith(".json") and text.strip() else load_yaml(text)
+        content = load_json(text, twice) if path.endswith(".json") and text.strip() else load_yaml(text, twice)
     except BadText as error:
         complaints.add(path, error.message, remedy, line=error.line, kind="config")
         return {}
+    for key, first, second in twice:
+        complaints.add(
+            path,
+            f"{key!r} stands twice"
+            + (f" (first in line {first})" if first and first != second else "")
+            + "; the last value counts.",
+            "Keep one of the two.",
+            line=second,
+            kind="config",
+            severity="info",
+        )
     if content is None:
         complaints.add(path, "the config is empty.", "Write the run's settings into it.", kind="config")
         return {}

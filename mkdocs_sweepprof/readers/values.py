@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, tzinfo
 from typing import Any
@@ -33,6 +34,9 @@ class BadText(ValueError):
         self.line = line
 
 
+Repeated = tuple[str, int | None, int | None]
+"""A key that stands twice in one mapping, and the lines of the first and of the second, where they are known."""
+
 _loader: Any = None
 
 
@@ -44,7 +48,20 @@ def _yaml_loader() -> Any:
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        pass
+        def __init__(self, text: str) -> None:
+            super().__init__(text)
+            self.repeated: list[Repeated] = []
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            # Before merge keys ("<<") are filled in: what those bring may be overridden.
+            keys = [k for k, _ in node.value if isinstance(k, yaml.ScalarNode)]
+            if len({k.value for k in keys}) < len(keys):
+                first: dict[tuple[str, str], Any] = {}
+                for k in keys:
+                    before = first.setdefault((k.tag, k.value), k)
+                    if before is not k:
+                        self.repeated.append((k.value, before.start_mark.line + 1, k.start_mark.line + 1))
+            return super().construct_mapping(node, deep)
 
     def keep_text(loader: Any, suffix: str, node: Any) -> Any:
         tag = node.tag
@@ -68,12 +85,22 @@ def _yaml_loader() -> Any:
     return Loader
 
 
-def load_yaml(text: str) -> Any:
-    """Parse YAML without constructing objects. BadText with the line when it does not parse."""
+def load_yaml(text: str, repeated: list[Repeated] | None = None) -> Any:
+    """Parse YAML without constructing objects. BadText with the line when it does not parse.
+
+    ``repeated`` is filled with the keys that stand twice in a mapping; of those the last counts.
+    """
     import yaml
 
     try:
-        return yaml.load(text, Loader=_yaml_loader())  # noqa: S506 - the loader is a SafeLoader
+        loader = _yaml_loader()(text)
+        try:
+            loaded = loader.get_single_data()
+        finally:
+            loader.dispose()
+        if repeated is not None:
+            repeated.extend(loader.repeated)
+        return loaded
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or str(error).split("\n")[0]
@@ -82,14 +109,33 @@ def load_yaml(text: str) -> Any:
         raise BadText(f"not valid YAML ({type(error).__name__}: {error}).") from None
 
 
-def load_json(text: str) -> Any:
-    """Parse JSON (NaN and Infinity allowed, as trainers write them). BadText with the line when it does not parse."""
+def load_json(text: str, repeated: list[Repeated] | None = None) -> Any:
+    """Parse JSON (NaN and Infinity allowed, as trainers write them). BadText with the line when it does not parse.
+
+    ``repeated`` is filled with the keys that stand twice in an object; of those the last counts.
+    """
+
+    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs) and repeated is not None:
+            counts = Counter(key for key, _ in pairs)
+            repeated.extend((key, *_lines_of(key, text)) for key, n in counts.items() if n > 1)
+        return made
+
     try:
-        return json.loads(text)
+        return json.loads(text) if repeated is None else json.loads(text, object_pairs_hook=mapping)
     except json.JSONDecodeError as error:
         raise BadText(f"not valid JSON ({error.msg}, column {error.colno}).", error.lineno) from None
     except (RecursionError, ValueError) as error:
         raise BadText(f"not valid JSON ({error}).") from None
+
+
+def _lines_of(key: str, text: str) -> tuple[int | None, int | None]:
+    """The lines of a JSON key that stands twice; None where it stands elsewhere too, so that they are not known."""
+    found = [m.start() for m in re.finditer(re.escape(json.dumps(key)) + r"\s*:", text)]
+    if len(found) != 2:
+        return None, None
+    return text.count("\n", 0, found[0]) + 1, text.count("\n", 0, found[1]) + 1
 
 
 def flatten(config: Any, prefix: str = "") -> dict[str, Scalar]:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mkdocs_sweepprof.collection import Found, discover, single
+from mkdocs_sweepprof.collection import Found, discover, overlooked, single
 from mkdocs_sweepprof.readers import readers
+from mkdocs_sweepprof.readers.base import Problem
 from tests.build.support import run, write
 
 TABLES = {"runs.csv": "run,wall_seconds\na,5\n", "sections.csv": "run,section,count,total_seconds\na,x,1,2\n"}
@@ -122,9 +123,46 @@ def test_the_root_itself_may_be_a_collection(tmp_path: Path) -> None:
     assert folders(root) == ["", "nested"]
 
 
-def test_an_empty_runs_folder_marks_nothing(tmp_path: Path) -> None:
+def test_an_empty_runs_folder_marks_nothing_and_is_said(tmp_path: Path) -> None:
     (tmp_path / "a" / "runs").mkdir(parents=True)
-    assert found(tmp_path) == Found([], [])
+    (tmp_path / "b").mkdir()
+    assert found(tmp_path) == Found([], ["a"])
+
+
+def test_a_folder_with_a_dot_is_no_collection(tmp_path: Path) -> None:
+    write(tmp_path, {**runs(".hidden"), ".marked/collection.yml": "", "a/.b/collection.yml": "", **runs("a")})
+    assert folders(tmp_path) == ["a"]
+    assert found(tmp_path).ignored == []
+
+
+def names_of(problems: list[Problem]) -> list[tuple[str, str, str]]:
+    return [(p.path, p.remedy, p.severity) for p in problems]
+
+
+def test_folders_below_runs_that_no_reader_reads_are_named_with_what_comes_near(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            **runs("s"),
+            "s/runs/UPPER/Config.yaml": "a: 1",
+            "s/runs/UPPER/Profile.json": "{}",
+            "s/runs/x/conf.yaml": "a: 1",
+            "s/runs/x/profile.jsn": "{}",
+            "s/runs/y/deep/readme.txt": "",
+        },
+    )
+    (tmp_path / "s/runs/begun").mkdir()
+    (collection,) = found(tmp_path).collections
+    assert names_of(overlooked(collection)) == [
+        ("runs/UPPER", "Rename Config.yaml → config.yaml, Profile.json → profile.json.", "info"),
+        ("runs/x", "Rename conf.yaml → config.yaml, profile.jsn → profile.json.", "info"),
+        ("runs/y", "A run folder holds config.yaml with profile.json or events.jsonl.", "info"),
+    ]
+    many = {f"s/runs/z{i}/Profile.json": "{}" for i in range(40)}
+    write(tmp_path, many)
+    (collection,) = found(tmp_path).collections
+    said = overlooked(collection)
+    assert len(said) == 21 and said[-1].path == "runs" and said[-1].message.startswith("23 more folders")
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
