@@ -21,7 +21,7 @@ from typing import Any
 
 from mkdocs_sweepprof.site import Message, Quotable
 
-_COMMENT = re.compile(r"<!--\s*sweepprof:\s*(?P<what>\S+)\s+(?P<rest>.*?)\s*-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--\s*sweepprof:(?P<body>(?:(?!-->).)*)-->", re.DOTALL)
 _FENCE = re.compile(r"^\s{0,3}(?P<mark>`{3,}|~{3,})")
 _INLINE_CODE = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)", re.DOTALL)
 MARKER = "sweepprof:"
@@ -67,7 +67,8 @@ def expand(markdown: str, page: str, shelf: Shelf) -> tuple[str, list[Message]]:
     messages: list[Message] = []
 
     def fill(match: re.Match[str], line: int) -> str:
-        made = _one(match["what"], " ".join(match["rest"].split()), page, shelf)
+        what, _, rest = " ".join(match["body"].split()).partition(" ")
+        made = _one(what, rest, page, shelf)
         if isinstance(made, Message):
             messages.append(Message(made.level, f"{page}:{line}: {made.text}"))
             return match[0]
@@ -108,14 +109,25 @@ def _code(markdown: str) -> list[tuple[int, int]]:
 
 
 def _one(what: str, rest: str, page: str, shelf: Shelf) -> str | Message:
+    if not what:
+        return Message(
+            "warning",
+            "this comment quotes nothing. Write 'sweepprof: fact', a collection and a fact's id.",
+        )
     if what not in ("fact", "figure"):
         return Message("warning", f"'sweepprof: {what}' is unknown. Write 'sweepprof: fact' or 'sweepprof: figure'.")
     names = sorted(shelf.names, key=len, reverse=True)
-    name = next((n for n in names if rest.startswith(n + " ")), None)
+    name = next((n for n in names if rest == n or rest.startswith(n + " ")), None)
+    if not rest:
+        return Message("warning", f"'sweepprof: {what}' names no collection. {_nearest('', names)}")
     if name is None:
         asked = rest.partition(" ")[0]
         return Message("warning", f"no collection is called '{asked}'. {_nearest(asked, names)}")
     note, wanted = shelf.names[name], rest[len(name) :].strip()
+    if not wanted:
+        missing = "fact's id" if what == "fact" else "figure's name"
+        known = shelf.facts[note.page] if what == "fact" else [f[0] for f in note.figures]
+        return Message("warning", f"the {missing} is missing after '{name}'. {_nearest('', known)}")
     if what == "fact":
         facts = shelf.facts[note.page]
         if wanted not in facts:
@@ -136,7 +148,7 @@ def _one(what: str, rest: str, page: str, shelf: Shelf) -> str | Message:
 
 
 def _nearest(asked: str, known: Any) -> str:
-    near = difflib.get_close_matches(asked, list(known), n=1, cutoff=0.3)
+    near = difflib.get_close_matches(asked, list(known), n=1, cutoff=0.3) if asked else []
     if near:
         return f"Did you mean '{near[0]}'?"
     return f"Known: {', '.join(sorted(known)[:10])}." if known else "There is none."

@@ -164,10 +164,10 @@ def title_text(text: str) -> str:
 
 
 def target(path: str) -> str:
-    """A path as a Markdown link target: what Markdown would read as syntax is percent-encoded."""
+    """A path as a Markdown link target: all that Markdown or a URL would read as syntax is percent-encoded."""
     from urllib.parse import quote
 
-    return quote(path, safe="/.-~#?=&%" if "%" in path else "/.-~#?=&")
+    return quote(path, safe="/")
 
 
 def web_address(url: str | None) -> Safe | None:
