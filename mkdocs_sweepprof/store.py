@@ -325,16 +325,20 @@ def write_atomic(path: Path, content: bytes, mode: int = 0o644) -> None:
     """Write a file so that it is there whole or not at all, whatever interrupts; its folder must exist.
 
     Raises:
-        OSError: it could not be written; an older file is still as it was.
+        OSError: it could not be written; an older file is still as it was. It names ``path``, not the file beside it.
     """
-    handle, temp = tempfile.mkstemp(prefix=".", suffix=_TEMP, dir=path.parent)
     try:
-        with os.fdopen(handle, "wb") as out:
-            out.write(content)
-        os.chmod(temp, mode)  # noqa: PTH101 - mkstemp gives a name
-        os.replace(temp, path)  # noqa: PTH105
-    except BaseException:
-        _remove(Path(temp))
+        handle, temp = tempfile.mkstemp(prefix=".", suffix=_TEMP, dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                out.write(content)
+            os.chmod(temp, mode)  # noqa: PTH101 - mkstemp gives a name
+            os.replace(temp, path)  # noqa: PTH105
+        except BaseException:
+            _remove(Path(temp))
+            raise
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
         raise
 
 

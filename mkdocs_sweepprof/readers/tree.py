@@ -38,6 +38,8 @@ class Tree:
         self.boundary = Path(os.path.realpath(boundary or root))
         self.skipped: list[tuple[str, str]] = []
         """(path, why) of what was not entered: links out of the root, unreadable folders, too many files."""
+        self.cut = False
+        """Whether there are more than :data:`MAX_FILES` files, so that not all are listed."""
         self._files: dict[str, os.stat_result] = {}
         self._folders: dict[str, list[str]] = {"": []}
         self._children: dict[str, list[str]] = {}
@@ -66,6 +68,9 @@ class Tree:
                 try:
                     real = os.path.realpath(entry.path) if entry.is_symlink() else None
                     if real is not None and not _inside(real, self.boundary):
+                        if not os.path.exists(real):  # noqa: PTH110 - a text, resolved already
+                            self.skipped.append((rel, "a link whose target does not exist"))
+                            continue
                         self.skipped.append((rel, "a link that leads out of the collections root is not followed"))
                         continue
                     if entry.is_dir():
@@ -81,6 +86,7 @@ class Tree:
                         subs.append(rel)
                     elif entry.is_file():
                         if len(self._files) >= MAX_FILES:
+                            self.cut = True
                             self.skipped.append((rel, f"more than {MAX_FILES} files; the rest was not listed"))
                             return
                         here.append(entry.name)
