@@ -68,14 +68,17 @@ def hand_written(project: Project, out: Path) -> frozenset[str]:
     """Source paths of the Markdown pages in the docs folder and in ``out``, without those that an export made."""
     found: set[str] = set()
     for folder in {os.path.realpath(project.docs): project.docs, os.path.realpath(out): out}.values():
-        ours = _read_manifest(folder)
-        # One of ours that was changed since counts as hand-written.
-        found.update(
-            name
-            for name in _walk(folder)
-            if name.lower().endswith(MARKDOWN) and not (name in ours and _state(folder, name) in ours[name])
-        )
+        ours = exported(folder)
+        found.update(name for name in _walk(folder) if name.lower().endswith(MARKDOWN) and name not in ours)
     return frozenset(found)
+
+
+def exported(folder: Path) -> frozenset[str]:
+    """Paths of the files in a folder that an export wrote there, and that are still as it wrote them.
+
+    One that was changed since is its writer's: it counts as hand-written.
+    """
+    return frozenset(name for name, known in _read_manifest(folder).items() if _state(folder, name) in known)
 
 
 def export(site: Site, out: Path, roots: tuple[Path, ...] = ()) -> Exported:

@@ -13,6 +13,7 @@ from mkdocs.config import config_options as c
 from mkdocs.structure.files import File, Files, InclusionLevel
 
 from mkdocs_sweepprof import project
+from mkdocs_sweepprof.export import MANIFEST, NAV, exported
 from mkdocs_sweepprof.site import SCRIPT, STYLE, Entry, Message, Options, Site
 
 if TYPE_CHECKING:
@@ -53,9 +54,16 @@ class Added:
 def add(files: Files, config: MkDocsConfig, site: Site, options: Options, *, in_nav: bool) -> Added:
     """Add a site's pages and assets, in place: other plugins hold on to ``files``.
 
-    What collides with a hand-written page, by source or by URL, is left out and reported.
+    What collides with a hand-written page, by source or by URL, is left out and reported. What `sweepprof export` wrote
+    into the docs folder is not hand-written: the fresh files stand in for it, in the site only.
     """
     result = Added()
+    old = _exported(files, config)
+    if any(src != NAV for src in old):
+        result.messages.append(_was_exported(len(old), config, options))
+    for src in (*(p.src_uri for p in site.pages), *(a.src_uri for a in site.assets)):
+        if src in old:
+            files.remove(old[src])
     taken = {f.dest_uri: f for f in files if _included(f)}
     hand_written = written(files, config)
     added: list[File] = []
@@ -112,6 +120,22 @@ def _collision(src_uri: str, rival: File, *, ours: bool) -> Message:
         "info",
         f"'{rival.src_uri}' has the URL of the generated '{src_uri}' and stands; the generated one is left out. "
         "Rename one, or set another 'page_name', to have both.",
+    )
+
+
+def _exported(files: Files, config: MkDocsConfig) -> dict[str, File]:
+    """The files that an export wrote into the docs folder and nobody changed since, by source path."""
+    names = exported(Path(config.docs_dir))
+    return {f.src_uri: f for f in files if f.src_uri in names and f.generated_by is None} if names else {}
+
+
+def _was_exported(count: int, config: MkDocsConfig, options: Options) -> Message:
+    docs = project.shown(Path(config.docs_dir), options.base)
+    return Message(
+        "warning",
+        f"The docs folder '{docs}' holds {count} {'file' if count == 1 else 'files'} that `sweepprof export` wrote; "
+        "where the plugin makes them too, its own are shown. Remove the exported files (listed in "
+        f"'{docs}/{MANIFEST}'), or take the plugin 'sweepprof' out of the site.",
     )
 
 
@@ -211,11 +235,14 @@ def has_i18n(config: MkDocsConfig) -> bool:
 
 
 def written(files: Files, config: MkDocsConfig) -> dict[str, File]:
-    """Hand-written pages by the source paths that links name them by.
+    """Hand-written pages by the source paths that links name them by; those that an export made are none.
 
     With static-i18n these are without the language (``design.md`` for ``en/design.md`` or ``design.en.md``).
     """
-    found = {f.src_uri: f for f in files.documentation_pages() if f.generated_by != "sweepprof"}
+    old = _exported(files, config)
+    found = {
+        f.src_uri: f for f in files.documentation_pages() if f.generated_by != "sweepprof" and f.src_uri not in old
+    }
     i18n = config.plugins.get("i18n")
     languages = getattr(i18n, "all_languages", ())
     for uri, file in list(found.items()):
