@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
 import json
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +17,10 @@ from mkdocs_sweepprof import __version__
 from mkdocs_sweepprof.check import find_collections
 from mkdocs_sweepprof.collection import Collection
 from mkdocs_sweepprof.harvest import read_all
-from mkdocs_sweepprof.project import Refused, inside
+from mkdocs_sweepprof.project import Refused, inside, readable_folder
 from mkdocs_sweepprof.readers import readers
 from mkdocs_sweepprof.readers.base import Problem, Reading, Run, Source
-from mkdocs_sweepprof.readers.flat import PACK, PACKED_BY, RUN_COLUMNS, TablesReader
+from mkdocs_sweepprof.readers.flat import PACK, PACKED_BY, RUN_COLUMNS, UNFINISHED, TablesReader
 from mkdocs_sweepprof.readers.join import join
 from mkdocs_sweepprof.readers.packed import lost
 from mkdocs_sweepprof.readers.plain import record_to_json
@@ -57,16 +59,27 @@ class Packed:
     unchanged: bool = False
 
 
-def pack(source: Path, target: Path, options: Options, progress: Progress | None = None) -> list[Packed]:
+def pack(
+    source: Path, target: Path, options: Options, progress: Progress | None = None, *, force: bool = False
+) -> list[Packed]:
     """Pack the collection in ``source`` into ``target``; of several, each into its own folder below it.
 
+    An interruption leaves what was there, or a ``pack.json`` that says that it is unfinished: nothing is then read from
+    its tables, and packing again goes on.
+
+    Args:
+        source: a collection's folder, or a folder of collections.
+        target: where the tables are written.
+        options: roots and masking.
+        progress: told of each packed collection.
+        force: replace also what was packed from other runs.
+
     Raises:
-        CannotPackError: no runs, or files stand in the way that pack did not make. Nothing was written then.
+        CannotPackError: no runs, or files stand in the way that pack did not make, or made from other runs.
         OSError: a file cannot be written.
     """
     known = readers()
-    if not source.is_dir():
-        raise CannotPackError(f"'{source}' is no folder. Name the folder that holds the runs.")
+    readable_folder(source, options.base)
     if inside(target, source) or inside(source, target):
         raise CannotPackError(f"'{source}' and '{target}' lie in each other. Pack into another folder.")
     found, _ = find_collections(source, options.roots, known)
@@ -77,8 +90,10 @@ def pack(source: Path, target: Path, options: Options, progress: Progress | None
         raise CannotPackError(f"'{source}' is a part of the collection '{outer.path}'. Pack that folder.")
     whole = len(found) == 1 and found[0].path.resolve() == source.resolve()
     jobs = [(c, target if whole else target / c.path.relative_to(source)) for c in found]
-    for _, place in jobs:
+    for collection, place in jobs:
         _check_place(place)
+        if not force:
+            _check_name(collection, place)
     by_name = {reader.name: reader for reader in known}
     redactor = Redactor(options.publish_fields, options.redact)
     out: list[Packed] = []
@@ -88,7 +103,7 @@ def pack(source: Path, target: Path, options: Options, progress: Progress | None
         runs, problems, mentions = join(read_all(collection, by_name, redactor))
         # Once more over all runs: a name learned from one layout's files is masked in another's.
         masked = redactor.reading(Reading(runs, problems, mentions))
-        out.append(_pack_one(collection, masked, place, {r.name: r.version for r in known}))
+        out.append(_pack_one(collection, masked, place, {r.name: r.version for r in known}, force))
     if progress:
         progress(len(jobs), len(jobs), "")
     return out
@@ -101,39 +116,65 @@ def _check_place(place: Path) -> None:
     known = _read_pack(place)
     for table in ("runs", "sections", "events"):
         for path in sorted(place.glob(f"{table}.*")):
-            if known.get(path.name) != digest(path.read_bytes()):
+            if digest(path.read_bytes()) not in known.tables.get(path.name, ()):
                 raise CannotPackError(
                     f"'{path}' was not written by pack, or was changed since. Pack into another folder, or remove it."
                 )
     if (place / "runs").exists():
         raise CannotPackError(f"'{place}' holds raw runs ('runs/'). Pack into another folder.")
-    if (place / PACK).exists() and not known:
+    if (place / PACK).exists() and not known.tables:
         raise CannotPackError(f"'{place / PACK}' was not written by pack. Pack into another folder, or remove it.")
 
 
-def _read_pack(place: Path) -> dict[str, str]:
-    """Table → digest, as an earlier pack wrote it."""
+def _check_name(collection: Collection, place: Path) -> None:
+    """Refuse to replace what was packed from a folder of another name."""
+    before = _read_pack(place).folder
+    if before is not None and before != collection.name:
+        raise CannotPackError(
+            f"'{place}' holds the packed runs of '{before}', not of '{collection.name}'. "
+            "Pack into another folder, or give --force to replace them."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What an earlier pack wrote, finished or not."""
+
+    tables: dict[str, list[str]] = field(default_factory=dict)
+    """Table → the digests under which it is ours."""
+    folder: str | None = None
+    """Name of the folder that was packed."""
+    runs: frozenset[str] = frozenset()
+
+
+def _read_pack(place: Path) -> _Known:
+    """What lies in a folder; nothing when no ``pack.json`` of ours does."""
     try:
         raw = json.loads((place / PACK).read_bytes())
-        return dict(raw["tables"]) if raw["made_by"] == PACKED_BY else {}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
+        if raw["made_by"] != PACKED_BY:
+            return _Known()
+        tables = {str(k): [str(d) for d in ([v] if isinstance(v, str) else v)] for k, v in raw["tables"].items()}
+        return _Known(tables, str(raw["source"]["folder"]), frozenset(raw["runs"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return _Known()
 
 
-def _pack_one(collection: Collection, reading: Reading, place: Path, versions: dict[str, int]) -> Packed:
+def _pack_one(collection: Collection, reading: Reading, place: Path, versions: dict[str, int], force: bool) -> Packed:
     tree = collection.tree
     read = sorted({f for s in collection.sources for f in s.files})
     runs = sorted(reading.runs, key=lambda r: r.id)
     tables = _tables(runs)
     before = sum(tree.size(f) for f in tree.files)
     old = _read_pack(place)
-    place.mkdir(parents=True, exist_ok=True)
-    for name, content in tables.items():
-        write_atomic(place / name, content)
-    for name in old:
-        if name not in tables:
-            (place / name).unlink(missing_ok=True)
-    back = {r.id: r for r in _read_back(place, tables)}
+    if old.runs and old.runs.isdisjoint(r.id for r in runs) and not force:
+        raise CannotPackError(
+            f"'{place}' holds packed runs of which none is in '{collection.path}' ({min(old.runs)!r} and the like). "
+            "Pack into another folder, or give --force to replace them."
+        )
+    with tempfile.TemporaryDirectory(prefix="sweepprof-") as aside:
+        for name, content in tables.items():
+            Path(aside, name).write_bytes(content)
+        back = {r.id: r for r in _read_back(Path(aside), tables)}
     missing = [r.id for r in runs if r.id not in back]
     if missing:
         raise CannotPackError(f"the names of {len(missing)} runs cannot be written to a table ({missing[0]!r}).")
@@ -155,13 +196,59 @@ def _pack_one(collection: Collection, reading: Reading, place: Path, versions: d
     # One run a line: a change of one run is a change of one line.
     each = ",\n".join(f"{json.dumps(r.id)}: {json.dumps(_provenance(r, back[r.id]))}" for r in runs)
     head = json.dumps(body, indent=1).removesuffix("\n}")
-    write_atomic(place / PACK, f'{head},\n "runs": {{\n{each}\n}}}}\n'.encode())
+    beside: dict[str, bytes] = {}
     config = collection.config
     if config and not any((place / n).exists() for n in ("collection.yml", "collection.yaml")):
-        text = tree.read_bytes(config).decode("utf-8", "replace")
-        write_atomic(place / config, Redactor().text(text).encode())
+        beside[config] = Redactor().text(tree.read_bytes(config).decode("utf-8", "replace")).encode()
+    _write(place, tables, beside, f'{head},\n "runs": {{\n{each}\n}}}}\n'.encode(), old, collection.name)
     after = sum(p.stat().st_size for p in place.iterdir() if p.is_file())
     return Packed(collection.path, place, len(runs), len(read), before, after, list(reading.problems))
+
+
+def _write(
+    place: Path, tables: dict[str, bytes], beside: dict[str, bytes], pack: bytes, old: _Known, folder: str
+) -> None:
+    """Put tables and ``pack.json`` in place of older ones, and ``beside`` where nothing stood.
+
+    While they change, ``pack.json`` says so, with the digests of both states: whatever interrupts, the files are known
+    as ours, and as not whole. Of a folder that was not there, an interruption that can be caught leaves nothing.
+    """
+    now = {name: digest(content) for name, content in tables.items()}
+    every = {**tables, PACK: pack}
+    if not beside and all((place / n).is_file() and (place / n).read_bytes() == c for n, c in every.items()):
+        return
+    made = next((p for p in reversed((place, *place.parents)) if not p.exists()), None)
+    place.mkdir(parents=True, exist_ok=True)
+    both = {n: sorted({*old.tables.get(n, ()), *([now[n]] if n in now else [])}) for n in sorted({*old.tables, *now})}
+    mark = {
+        "made_by": PACKED_BY,
+        UNFINISHED: "Packing was interrupted, and the tables are not whole. Run `sweepprof pack` again.",
+        "version": __version__,
+        "source": {"folder": folder},
+        "tables": both,
+        # Still those of the older pack: what may be replaced is asked of them.
+        "runs": {name: {} for name in sorted(old.runs)},
+    }
+    try:
+        write_atomic(place / PACK, (json.dumps(mark, indent=1) + "\n").encode())
+        for name, content in (*tables.items(), *beside.items()):
+            write_atomic(place / name, content)
+        for name in old.tables:
+            if name not in tables:
+                (place / name).unlink(missing_ok=True)
+        write_atomic(place / PACK, pack)
+    except BaseException:
+        if made is not None:
+            for name in (*tables, *beside, PACK):
+                with contextlib.suppress(OSError):
+                    (place / name).unlink()
+            with contextlib.suppress(OSError):
+                folder_made = place
+                folder_made.rmdir()
+                while folder_made != made:
+                    folder_made = folder_made.parent
+                    folder_made.rmdir()
+        raise
 
 
 def _tables(runs: Sequence[Run]) -> dict[str, bytes]:

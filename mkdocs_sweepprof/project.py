@@ -144,6 +144,28 @@ def missing_roots(options: Options) -> list[Message]:
     return out
 
 
+def readable_folder(path: Path, base: Path) -> None:
+    """Refuse what is no folder of runs that can be looked into.
+
+    Raises:
+        Refused: it is not there, is a file, or cannot be read; the message says what to name instead.
+    """
+    name = shown(path, base)
+    try:
+        with os.scandir(path):
+            return
+    except FileNotFoundError:
+        raise Refused(f"'{name}' does not exist. Name the folder that holds the runs.") from None
+    except NotADirectoryError:
+        parent = shown(path.parent, base)
+        where = f"the folder that it lies in ('{parent}')" if path.is_file() else "the folder that holds the runs"
+        raise Refused(f"'{name}' is a file, and runs are read from folders. Name {where}.") from None
+    except OSError as error:
+        raise Refused(
+            f"'{name}' cannot be read ({error.strerror or error}). Check its permissions, or name another folder."
+        ) from None
+
+
 def inside(path: Path, folder: Path) -> bool:
     """Whether ``path`` is ``folder`` or lies in it, links resolved."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
@@ -199,7 +221,8 @@ def read_project(config: Path | None, cwd: Path, roots: Sequence[str] = ()) -> P
     else:
         config = Path(os.path.normpath(cwd / config))
         if not config.is_file():
-            raise BadProject(f"{config} does not exist. Name the site's mkdocs.yml with -f.")
+            what = "is a folder" if config.is_dir() else "does not exist"
+            raise BadProject(f"{config} {what}. Name the site's mkdocs.yml with -f.")
     values = _inherited(config) if config is not None else {}
     base = config.parent if config is not None else cwd
     given, warnings = _plugin_options(values, config)

@@ -36,6 +36,8 @@ RUN_COLUMNS = frozenset({"run", "status", "started_at", "ended_at", "wall_second
 PACK = "pack.json"
 """Beside tables that ``sweepprof pack`` wrote."""
 PACKED_BY = "mkdocs-sweepprof pack"
+UNFINISHED = "unfinished"
+"""Key of a ``pack.json`` that stands while the tables are being written, and after an interruption."""
 MAX_ROWS = 1_000_000
 """Rows of one table; the rest is left aside, and said."""
 MAX_ID = 300

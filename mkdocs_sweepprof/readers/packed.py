@@ -14,7 +14,7 @@ from typing import Any
 
 from mkdocs_sweepprof.readers.base import Problem, Reading, Run, Source
 from mkdocs_sweepprof.readers.complaints import Complaints
-from mkdocs_sweepprof.readers.flat import ENDINGS, PACK, PACKED_BY, TABLES, TablesReader
+from mkdocs_sweepprof.readers.flat import ENDINGS, PACK, PACKED_BY, TABLES, UNFINISHED, TablesReader
 from mkdocs_sweepprof.readers.plain import FIELDS, field_from_json, field_to_json
 from mkdocs_sweepprof.readers.tree import Tree
 
@@ -35,15 +35,27 @@ class PackedReader:
             return []
         here = set(tree.names(""))
         tables = [table + end for table in TABLES for end in ENDINGS if table + end in here]
-        return [Source(self.name, "", (PACK, *tables), None)] if tables else []
+        found = bool(tables) or UNFINISHED.encode() in tree.head(PACK, 256)
+        return [Source(self.name, "", (PACK, *tables), None)] if found else []
 
     def read(self, tree: Tree, source: Source) -> Reading:
         """The runs as they were before packing."""
         complaints = Complaints()
         tables = tuple(f for f in source.files if f != PACK)
-        reading = TablesReader().read(tree, Source("tables", "", tables, None))
+        reading = Reading()
+        if tables:
+            reading = TablesReader().read(tree, Source("tables", "", tables, None))
         try:
             pack = json.loads(tree.read_bytes(PACK))
+            if UNFINISHED in pack:
+                # Tables of two states give wrong facts, which is worse than none.
+                complaints.add(
+                    PACK,
+                    "packing was interrupted: the tables here are not whole, and none is read.",
+                    "Run `sweepprof pack` again from the raw runs.",
+                    kind="unreadable",
+                )
+                return Reading([], complaints.all())
             changed = [name for name, found in pack["tables"].items() if not _same(tree, name, found)]
             changed += [name for name in tables if name not in pack["tables"]]
             if changed:
