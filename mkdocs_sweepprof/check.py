@@ -9,17 +9,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mkdocs_sweepprof.advice import archives, layouts
 from mkdocs_sweepprof.collection import Collection, discover, marked, single
 from mkdocs_sweepprof.harvest import read_all
-from mkdocs_sweepprof.project import shown
+from mkdocs_sweepprof.project import Refused, missing_roots, readable_folder, shown
 from mkdocs_sweepprof.readers import faults, readers
 from mkdocs_sweepprof.readers.base import Problem, Reader
-from mkdocs_sweepprof.readers.tree import Tree
+from mkdocs_sweepprof.readers.tree import MAX_FILES, Tree
 from mkdocs_sweepprof.redact import Redactor
 from mkdocs_sweepprof.site import Options
 
 MAX_UNREAD = 10
 """Unread files that are named one by one."""
+SOME_FILES = 5
+"""Files of an unrecognised folder that are named."""
 
 
 @dataclass(slots=True)
@@ -46,7 +49,9 @@ class Report:
     layouts: dict[str, int] = field(default_factory=dict)
     """Reader → runs."""
     sources: dict[str, int] = field(default_factory=dict)
-    """Reader → files read."""
+    """Reader → distinct files read."""
+    shared: int = 0
+    """Files that more than one reader read."""
     files: int = 0
     files_read: int = 0
     unread: list[str] = field(default_factory=list)
@@ -75,15 +80,25 @@ class Report:
         return {**asdict(self), "counted": self.counted, "left_out": self.left_out(), "warnings": self.warnings}
 
 
+@dataclass(frozen=True, slots=True)
+class Unrecognised:
+    """A folder in a root in which no reader recognised runs."""
+
+    folder: str
+    files: list[str]
+    """Some of its files."""
+    remedy: str
+
+
 @dataclass(slots=True)
 class Checked:
     """All reports, and what stands outside any collection."""
 
     reports: list[Report] = field(default_factory=list)
-    unrecognised: list[tuple[str, list[str]]] = field(default_factory=list)
-    """(folder, some of its files): folders in a root in which no reader recognised runs."""
+    unrecognised: list[Unrecognised] = field(default_factory=list)
+    """Folders in which no reader recognised runs."""
     missing: list[str] = field(default_factory=list)
-    """Named folders that hold no collection, or do not exist: a message each."""
+    """Named folders that hold no collection, and roots that do not exist: a message each."""
     faults: list[str] = field(default_factory=list)
     """Readers of other packages that cannot be used, or failed."""
 
@@ -102,19 +117,32 @@ def check(options: Options, paths: Sequence[Path] = (), progress: Progress | Non
         options: roots and masking.
         paths: collections, folders of collections, or folders inside one; default: all roots.
         progress: told of each finished collection.
+
+    Raises:
+        Refused: a path is no folder, cannot be read, or holds far more files than a sweep.
     """
     known = readers()
     out = Checked()
+    for path in paths:
+        readable_folder(path, options.base)
+    if not paths:
+        out.missing += [message.text for message in missing_roots(options)]
     found: list[tuple[Collection, str]] = []
-    for path in paths or options.roots:
+    for path in paths or [root for root in options.roots if root.is_dir()]:
         collections, ignored = find_collections(path, options.roots, known)
         for child in ignored:
-            out.unrecognised.append((shown(child, options.base), _some_files(child)))
+            out.unrecognised.append(_unrecognised(child, options.base))
         if not collections and not ignored:
-            what = "holds no collection" if path.is_dir() else "is no folder"
+            files = Tree(path).files
+            if files:
+                out.unrecognised.append(_unrecognised(path, options.base))
             out.missing.append(
-                f"'{shown(path, options.base)}' {what}. Put a folder of runs into a root "
-                f"({', '.join(shown(r, options.base) for r in options.roots)}), or name another folder."
+                f"'{shown(path, options.base)}' {'holds no runs' if files else 'is empty'}. "
+                + (
+                    f"Put a folder of runs into it ({shown(path, options.base)}/<collection>/)."
+                    if any(path == root for root in options.roots)
+                    else "Name the folder that holds the runs."
+                )
             )
         for collection in collections:
             if all(collection.path != other.path for other, _ in found):
@@ -136,10 +164,9 @@ def lines(checked: Checked, verbose: bool = False) -> Iterator[str]:
     for report in checked.reports:
         yield from _lines(report, verbose)
         yield ""
-    for folder, files in checked.unrecognised:
-        yield f"{folder}: no layout recognised. It holds {', '.join(files) or 'no files'}."
-        yield "  A collection holds collection.yml, runs/<run>/, tables (runs.csv with sections.csv or events.csv), or"
-        yield "  a tracker's folder as it is. `sweepprof new` writes a collection.yml for a folder."
+    for one in checked.unrecognised:
+        yield f"{one.folder}: no layout recognised. Seen: {', '.join(one.files) or 'no files'}."
+        yield f"  {one.remedy}"
         yield ""
     yield from checked.missing
     yield from checked.faults
@@ -158,8 +185,12 @@ def _lines(report: Report, verbose: bool) -> Iterator[str]:
     left = report.left_out()
     if left:
         yield "  left out: " + ", ".join(f"{n} {reason}" for reason, n in left.items())
-    by_reader = ", ".join(f"{n} by {name}" for name, n in report.sources.items())
-    yield f"  files: {report.files_read} of {report.files} read" + (f" ({by_reader})" if by_reader else "")
+    by_reader = [f"{n} by {name}" for name, n in report.sources.items()]
+    if report.shared:
+        by_reader.append(f"{report.shared} of them by more than one")
+    if report.config and by_reader:
+        by_reader.append(f"and {report.config}")
+    yield f"  files: {report.files_read} of {report.files} read" + (f" ({', '.join(by_reader)})" if by_reader else "")
     if report.unread:
         shown_ = ", ".join(report.unread[:MAX_UNREAD])
         more = len(report.unread) - MAX_UNREAD
@@ -186,6 +217,8 @@ def _lines(report: Report, verbose: bool) -> Iterator[str]:
 
 def find_collections(path: Path, roots: Sequence[Path], known: Sequence[Reader]) -> tuple[list[Collection], list[Path]]:
     """The collections that a path means, and the folders in it that are none."""
+    if path == path.parent:
+        raise Refused(f"'{path}' is a whole file system. Name the folder that holds the runs.")
     if not path.is_dir():
         return [], []
     real = Path(os.path.realpath(path))
@@ -202,8 +235,14 @@ def find_collections(path: Path, roots: Sequence[Path], known: Sequence[Reader])
             # A folder inside a collection means the collection that it is part of.
             chosen = inside or sorted(around, key=lambda c: -len(c.folder))[:1]
             return chosen, [i for i in ignored if Path(os.path.realpath(i)).is_relative_to(real)]
+    whole_tree = Tree(path)
+    if whole_tree.cut:
+        raise Refused(
+            f"'{path}' is far more than a sweep (at most {MAX_FILES:,} files are listed). "
+            "Name the folder that holds the runs."
+        )
     found = discover(path, known)
-    if not marked(Tree(path)):
+    if not marked(whole_tree):
         # A tracker's folder that was named itself: as one collection, which it becomes when it is dropped into a root.
         whole = single(path, known)
         if whole.sources:
@@ -211,9 +250,11 @@ def find_collections(path: Path, roots: Sequence[Path], known: Sequence[Reader])
     return found.collections, [path / name for name in found.ignored]
 
 
-def _some_files(folder: Path) -> list[str]:
+def _unrecognised(folder: Path, base: Path) -> Unrecognised:
     files = Tree(folder).files
-    return [*files[:5], *(["…"] if len(files) > 5 else [])]
+    some = [*files[:SOME_FILES], *(["…"] if len(files) > SOME_FILES else [])]
+    remedy = archives(files) or f"Put one of these into it, as it was written: {layouts()}."
+    return Unrecognised(shown(folder, base), some, remedy)
 
 
 def _report(collection: Collection, place: str, known: dict[str, Reader], redactor: Redactor) -> Report:
@@ -222,12 +263,14 @@ def _report(collection: Collection, place: str, known: dict[str, Reader], redact
     done = pipeline.work(collection, read_all(collection, known, redactor), redactor.reading)
     read = {f for s in collection.sources for f in s.files}
     report = Report(collection.name, place, collection.config)
-    sources: Counter[str] = Counter()
+    by_reader: dict[str, set[str]] = {}
     for source in collection.sources:
-        sources[source.reader] += len(source.files)
-    report.sources = dict(sorted(sources.items()))
+        by_reader.setdefault(source.reader, set()).update(f for f in source.files if collection.tree.exists(f))
+    report.sources = {name: len(files) for name, files in sorted(by_reader.items())}
+    readings = Counter(f for files in by_reader.values() for f in files)
+    report.shared = sum(1 for n in readings.values() if n > 1)
     report.files = len(collection.tree.files)
-    report.files_read = len(read & set(collection.tree.files)) + bool(collection.config)
+    report.files_read = len({*readings, *([collection.config] if collection.config else [])})
     report.unread = [f for f in collection.tree.files if f not in read and f != collection.config]
     runs = done.tables.runs
     report.layouts = {str(k): int(v) for k, v in runs["layout"].value_counts().sort_index().items()}

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +18,8 @@ from mkdocs_sweepprof.progress import bar
 from mkdocs_sweepprof.site import Message
 
 F = TypeVar("F", bound=Callable[..., Any])
-FOLDER = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, readable=False)
+"""Whether it can be read is said by the command, with what to do."""
 
 
 class Usage(click.ClickException):
@@ -30,7 +33,7 @@ def site_options(command: F) -> F:
     command = click.option(
         "-f",
         "--config-file",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=FOLDER,
         help="The site's mkdocs.yml.  [default: ./mkdocs.yml when it is there]",
     )(command)
     return click.option(
@@ -38,7 +41,23 @@ def site_options(command: F) -> F:
     )(command)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.Group):
+    """The commands; output that cannot be written ends them without a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OSError as error:
+            # What is still buffered would be tried, and complained of, once more as Python ends.
+            for stream in (sys.stdout, sys.stderr) if isinstance(error, BrokenPipeError) else (sys.stdout,):
+                with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+                    os.dup2(nowhere.fileno(), stream.fileno())
+            if isinstance(error, BrokenPipeError):
+                ctx.exit(1)  # whoever reads has seen enough: `sweepprof check | head`
+            raise click.ClickException(f"The output cannot be written: {error.strerror or error}.") from None
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="sweepprof")
 def main() -> None:
     """Profiling notes for machine-learning sweeps, from the runs themselves."""
@@ -95,7 +114,7 @@ def check(config_file: Path | None, roots: Sequence[str], paths: Sequence[Path],
     """Say what is read from where, and what is wrong.
 
     PATHS are collections, or folders of collections; default: all roots. Writes nothing.
-    Exit status: 0 all is well, 1 there were warnings, 2 wrong usage.
+    Exit status: 0 all is well, 1 there were warnings, 2 wrong usage, as a path that does not exist.
     """
     from mkdocs_sweepprof import check as checking
 
@@ -103,6 +122,8 @@ def check(config_file: Path | None, roots: Sequence[str], paths: Sequence[Path],
         site_of = project.read_project(config_file, Path.cwd(), roots)
         for text in site_of.warnings:
             say("warning", text)
+        for root in roots:
+            project.readable_folder(project.resolve(Path.cwd(), root), Path.cwd())
         with bar("Checking") as progress:
             done = checking.check(site_of.options, [project.resolve(Path.cwd(), str(p)) for p in paths], progress)
     if as_json:
@@ -110,7 +131,7 @@ def check(config_file: Path | None, roots: Sequence[str], paths: Sequence[Path],
             "version": __version__,
             "warnings": done.warnings + len(site_of.warnings),
             "collections": [r.as_json() for r in done.reports],
-            "unrecognised": [{"folder": folder, "files": files} for folder, files in done.unrecognised],
+            "unrecognised": [asdict(one) for one in done.unrecognised],
             "missing": done.missing,
             "faults": done.faults,
         }
@@ -125,7 +146,8 @@ def check(config_file: Path | None, roots: Sequence[str], paths: Sequence[Path],
 @site_options
 @click.argument("path", type=FOLDER)
 @click.option("--pages", is_flag=True, help="Also write stubs of design.md and results.md into the docs.")
-def new(config_file: Path | None, roots: Sequence[str], path: Path, pages: bool) -> None:
+@click.option("--schema", metavar="FILE|URL", help="The JSON Schema that editors shall check the file with.")
+def new(config_file: Path | None, roots: Sequence[str], path: Path, pages: bool, schema: str | None) -> None:
     """Write a commented collection.yml into the data folder PATH.
 
     Group, settings and candidate knobs are taken from the runs. Nothing that exists is overwritten.
@@ -134,7 +156,9 @@ def new(config_file: Path | None, roots: Sequence[str], path: Path, pages: bool)
 
     with told():
         site_of = project.read_project(config_file, Path.cwd(), roots)
-        done = starting.start(project.resolve(Path.cwd(), str(path)), site_of, pages)
+        if schema is not None and "://" not in schema:
+            schema = str(project.resolve(Path.cwd(), schema))
+        done = starting.start(project.resolve(Path.cwd(), str(path)), site_of, pages, schema)
     for target in done.written:
         click.echo(f"written: {project.shown(target, Path.cwd())}")
     for target in done.kept:
@@ -144,14 +168,27 @@ def new(config_file: Path | None, roots: Sequence[str], path: Path, pages: bool)
 
 
 @main.command()
+def schema() -> None:
+    """Print the JSON Schema of collection.yml, for editors.
+
+    `sweepprof new --schema FILE` puts the line into a new collection.yml by which editors find it.
+    """
+    from mkdocs_sweepprof.schema import json_schema
+
+    click.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+
+
+@main.command()
 @site_options
 @click.argument("source", type=FOLDER)
 @click.argument("dest", type=FOLDER)
-def pack(config_file: Path | None, roots: Sequence[str], source: Path, dest: Path) -> None:
+@click.option("--force", is_flag=True, help="Replace also what was packed from other runs.")
+def pack(config_file: Path | None, roots: Sequence[str], source: Path, dest: Path, force: bool) -> None:
     """Pack the raw runs in SOURCE into small tables in DEST, ready to commit.
 
     The tables give the same facts as the raw runs. Secrets are masked. Beside the tables lies pack.json, which says
-    where they come from.
+    where they come from. Packing again replaces an older pack of the same runs. What is interrupted is marked in
+    pack.json, and packing again goes on.
     """
     from mkdocs_sweepprof import pack as packing
 
@@ -162,7 +199,11 @@ def pack(config_file: Path | None, roots: Sequence[str], source: Path, dest: Pat
             say("warning", text)
         with bar("Packing") as progress:
             done = packing.pack(
-                project.resolve(here, str(source)), project.resolve(here, str(dest)), site_of.options, progress
+                project.resolve(here, str(source)),
+                project.resolve(here, str(dest)),
+                site_of.options,
+                progress,
+                force=force,
             )
     for one in done:
         for problem in one.problems:
@@ -185,6 +226,8 @@ def told() -> Iterator[None]:
         yield
     except project.Refused as error:
         raise Usage(str(error)) from None
+    except BrokenPipeError:
+        raise
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise click.ClickException(

@@ -42,10 +42,16 @@ The [JSON Schema](collection.schema.json) of the file gives completion and check
 language server take it from the first line:
 
 ```yaml
-# yaml-language-server: $schema=https://…/guide/collection.schema.json
+# yaml-language-server: $schema=../../collection.schema.json
 ```
 
-Put the address of your copy there, or a path relative to the file.
+That is a path relative to the file, or an address. `sweepprof` prints the schema that it checks with, and `new` puts
+the line into a file that it begins:
+
+```console
+$ sweepprof schema > collection.schema.json
+$ sweepprof new collections/my-sweep --schema collection.schema.json
+```
 """
 
 
@@ -81,11 +87,16 @@ COMMANDS_HEAD = """\
 |---|---|
 | know what is read from a folder, and what is wrong | `sweepprof check collections/my-sweep` |
 | begin a `collection.yml` from what the runs hold | `sweepprof new collections/my-sweep` |
+| have an editor check it | `sweepprof schema > collection.schema.json` |
 | bring a sweep from scratch storage into the repository | `sweepprof pack /scratch/me/sweep7 collections/sweep7` |
 | have the notes as plain Markdown, for another site builder | `sweepprof export --out docs` |
 
-No command overwrites a file that it did not make, and none leaves half a file behind when it is interrupted. Bad input
-gives a message, never a traceback.
+No command overwrites a file that it did not make, and none leaves half a file behind when it is interrupted. A pack
+that was interrupted says so in its `pack.json`: nothing is read from it until `sweepprof pack` was called again. Bad
+input gives a message, never a traceback; the exit status is then 1, or 2 where the call itself has to be changed.
+
+Export into the docs folder, or run the plugin, but not both: a build with the plugin makes the notes anew, and warns of
+exported files that lie beside them.
 """
 
 
