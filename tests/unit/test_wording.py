@@ -317,7 +317,7 @@ def test_overlapping_calls_are_never_skipped() -> None:
         made = run("a", {}, 1000.0, {"train": (1, 990.0)})
         made.sections.append(Section("eval", 10, 1.0, overlapping, 1.0 if overlapping else None))
         made.sections.append(Section("log", 10, 2.0))
-        return dict((lead, plain(text)) for lead, text in words(analysis([made])).actions())["Skip"]
+        return {lead: plain(text) for lead, text in words(analysis([made])).actions()}["Skip"]
 
     assert skipped(True) == "log (0.20%)."
     assert skipped(False) == "log (0.20%), eval (0.10%)."
