@@ -361,7 +361,7 @@ class _Build:
             where = job.collection.config or "collection.yml"
             if wanted.strip("/") in (job.collection.folder, job.collection.name):
                 message, remedy = f"compare_to names {wanted!r}, which is this collection itself.", "Name another one."
-                problems.append(Problem(where, message, remedy, kind="config"))
+                problems.append(Problem(where, message, remedy, _line(job.collection, "compare_to", wanted), "config"))
                 continue
             near = difflib.get_close_matches(
                 wanted, [n for j in rest for n in (j.collection.name, j.collection.folder)], 1, 0.4
@@ -371,7 +371,8 @@ class _Build:
                     where,
                     f"compare_to names {wanted!r}, which is no collection.",
                     f"Did you mean {near[0]!r}?" if near else "Name a collection's folder, or its path under the root.",
-                    kind="config",
+                    _line(job.collection, "compare_to", wanted),
+                    "config",
                 )
             )
         return found
@@ -394,7 +395,8 @@ class _Build:
                     job.collection.config or "collection.yml",
                     f"{what}: {named!r} is not among the docs pages.",
                     f"Did you mean {near[0]!r}?" if near else "Give its path below the docs folder.",
-                    kind="config",
+                    _line(job.collection, what, named),
+                    "config",
                 )
             )
         return None
@@ -486,6 +488,18 @@ def _messages(job: _Job, done: Work, problems: Iterable[Problem]) -> list[tuple[
             )
         )
     return out
+
+
+def _line(collection: Collection, key: str, value: str) -> int | None:
+    """The line of a value in ``collection.yml``, found by its text: this half of a build parses no YAML."""
+    try:
+        lines = collection.tree.read_text(collection.config).splitlines() if collection.config else []
+    except OSError:
+        return None
+    start = next((i for i, line in enumerate(lines) if line.startswith(f"{key}:")), None)
+    if start is None:
+        return None
+    return next((i + 1 for i in range(start, len(lines)) if value in lines[i]), start + 1)
 
 
 def _comparable(plain: dict[str, Any]) -> Comparable:

@@ -248,7 +248,7 @@ class _Check:
 def nearest(name: str, known: Iterable[str]) -> str:
     """The nearest known name as a remedy; some of them when none is near."""
     names = list(dict.fromkeys(known))
-    near = difflib.get_close_matches(name.replace("*", ""), names[:MAX_TRIED], n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name.replace("*", ""), names[:MAX_TRIED], n=1, cutoff=0.6)
     if near:
         return f"Did you mean {near[0]!r}?"
     if not names:

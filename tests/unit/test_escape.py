@@ -179,6 +179,7 @@ def test_only_web_addresses_are_links() -> None:
 
 def test_link_targets_hold_no_markdown() -> None:
     assert target("../a b/(c)/x_y.md") == "../a%20b/%28c%29/x_y.md"
+    assert target("a%20b/q?#x/n.md") == "a%2520b/q%3F%23x/n.md", "a name is no URL: its signs are its own"
     assert rendered(f"[x]({target('a (b)/[c]_d_.md')})", BARE) == '<p><a href="a%20%28b%29/%5Bc%5D_d_.md">x</a></p>'
 
 

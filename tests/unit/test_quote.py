@@ -57,6 +57,10 @@ def test_a_figure_is_linked_from_the_page_that_quotes_it():
         ("fact v1 runtime.mean", "no collection is called 'v1'. Did you mean 'v2'?"),
         ("fact v3 runtime.mean", "no collection is called 'v3'."),  # two have that name
         ("figure v2 compositon", "'v2' has no figure 'compositon'. Did you mean 'composition'?"),
+        ("fact v2", "the fact's id is missing after 'v2'. Known: intervals.run_start -> step_200.mean, runtime.mean."),
+        ("figure v2", "the figure's name is missing after 'v2'. Known: composition."),
+        ("fact", "'sweepprof: fact' names no collection. Known: new/v3, old/v2, old/v3, v2."),
+        ("", "this comment quotes nothing. Write 'sweepprof: fact', a collection and a fact's id."),
         ("chart v2 composition", "'sweepprof: chart' is unknown. Write 'sweepprof: fact' or 'sweepprof: figure'."),
     ],
 )
@@ -87,3 +91,10 @@ def test_code_before_and_after_does_not_hide_a_quotation():
     text, messages = expand(source, "a.md", SHELF)
     assert text.count("10.26h") == 2
     assert not messages
+
+
+@pytest.mark.parametrize("empty", ["<!-- sweepprof: -->", "<!--sweepprof:-->", "<!-- sweepprof: fact -->"])
+def test_an_empty_one_does_not_swallow_the_next(empty):
+    text, messages = expand(f"{empty} and <!-- sweepprof: fact v2 runtime.mean -->", "a.md", SHELF)
+    assert text.startswith(f"{empty} and <data") and text.endswith(">10.26h</data>")
+    assert len(messages) == 1

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from mkdocs_sweepprof.schema import BadConfig, CollectionConfig, json_schema, parse
+from mkdocs_sweepprof.readers.values import load_yaml
+from mkdocs_sweepprof.schema import BadConfig, CollectionConfig, Lines, json_schema, parse
 from tests.places import COLLECTIONS
 
 
@@ -65,6 +66,8 @@ commentary: {limits: Said.}
             "label",
         ),
         ("{title: x, compareto: y}\n", 1, "compareto", "compare_to"),
+        ("roles:\n  data: a\n  evalution: b\n", 3, "roles.evalution", "evaluation"),
+        ("commentary:\n  limts: b\n", 2, "commentary.limts", "limits"),
     ],
 )
 def test_an_unknown_key_names_the_nearest_and_its_line(text: str, line: int, key: str, near: str) -> None:
@@ -147,3 +150,45 @@ def test_the_json_schema_fits_what_is_in_the_repository() -> None:
     json.dumps(schema)
     for path in COLLECTIONS.rglob("collection.yml"):
         assert parse(path.read_text("utf-8")).title
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "example"),
+    [
+        ("exclude: [a]\n", "exclude: must be a mapping, not a list.", "`exclude: {runs:"),
+        ("labels: x\n", "labels: must be a mapping, not 'x'.", "`labels: {"),
+        ("knobs: [{id: a b, label: x, sections: y}]\n", "not 'a b'.", "`id: eval_interval`"),
+        ("knobs: [{id: a, label: x, sections: y, keep: -1}]\n", "keep: must be at least 0, not -1.", "`keep: 1`"),
+        ("knobs: [{id: a, label: x, sections: y, keep: lots}]\n", "keep: must be a number, not 'lots'.", "`keep: 1`"),
+        ("knobs: [{id: a, label: x}]\n", "knobs.0.sections is missing.", "`sections: "),
+        ("knobs: [{id: a, label: x, sections: []}]\n", "knobs.0.sections: must not be empty.", "`sections: "),
+        ("knobs: [3]\n", "knobs.0: must be a mapping, not 3.", "`knobs: [{id: "),
+        ("title: {a: b}\n", "title: must be text, not a mapping.", "`title: some text`"),
+        ("commentary: {runtime: false}\n", "commentary.runtime: must be text, not false.", "`commentary: {"),
+    ],
+)
+def test_a_wrong_value_is_told_in_plain_words_with_an_example(text: str, said: str, example: str) -> None:
+    ((_, message, remedy),) = errors(text)
+    assert message.endswith(said) and example in remedy
+    assert "pydantic" not in message and "instance" not in message
+
+
+def test_a_key_that_stands_twice_names_both_lines() -> None:
+    found = errors("title: a\ngroup: b\ntitle: c\nroles:\n  data: x\n  data: y\n")
+    assert [(line, message) for line, message, _ in found] == [
+        (3, "'title' stands twice, in lines 1 and 3."),
+        (6, "'data' stands twice, in lines 5 and 6."),
+    ]
+
+
+def test_a_merged_key_may_be_overridden() -> None:
+    assert parse("labels: &a {x: y}\nlevels: {}\nroles: {}\n").labels == {"x": "y"}
+    assert load_yaml("a: &a {x: 1}\nb:\n  <<: *a\n  x: 2\n", twice := []) == {"a": {"x": 1}, "b": {"x": 2}}
+    assert not twice
+
+
+def test_lines_of_keys_and_items() -> None:
+    lines = Lines("a: 1\nb:\n  - x\n  - y\nc: {d: z}\nb2: y\n")
+    assert lines.of("b") == 2 and lines.of("b", item="y") == 4 and lines.of("b", item="no") == 2
+    assert lines.of("c", "d") == 5 and lines.of("c", "e") == 5 and lines.of("nothing") is None
+    assert Lines("a: [").of("a") is None
