@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from mkdocs_sweepprof import __version__
+from mkdocs_sweepprof.advice import archives, layouts
 from mkdocs_sweepprof.collection import Collection, discover, overlooked
 from mkdocs_sweepprof.harvest import read_source, tree_problems
 from mkdocs_sweepprof.readers import faults, readers
 from mkdocs_sweepprof.readers.base import Problem, Reader, Reading, Source
+from mkdocs_sweepprof.readers.tree import Tree
 from mkdocs_sweepprof.site import OVERVIEW, SCRIPT, STYLE, Asset, Entry, Message, Options, Page, Quotable, Site
 from mkdocs_sweepprof.store import Store, digest
 
@@ -131,9 +133,10 @@ class _Build:
                 if (root / child / "runs").is_dir() and not any((root / child / "runs").iterdir()):
                     self._say("info", f"{self._place(root / child)}: runs/ is empty, so there is no note of it yet.")
                     continue
-                self._say(
-                    "info", f"{self._place(root / child)}: no layout recognised; `sweepprof check` says what was seen."
+                remedy = archives(Tree(root / child).files) or (
+                    f"Layouts that are read: {layouts()}. `sweepprof check` says what was seen."
                 )
+                self._say("info", f"{self._place(root / child)}: no layout recognised. {remedy}")
             for collection in found.collections:
                 place = self._place(collection.path)
                 if collection.folder in taken:
