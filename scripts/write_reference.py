@@ -70,8 +70,9 @@ plugins:
       redact: [dataset.*_url]
 ```
 
-An option that cannot work (an unknown name, a root that holds the site itself) ends the build with a message that says
-what to do. Paths are relative to `mkdocs.yml`.
+An option that cannot work (a value of the wrong kind, a root that holds the site itself) ends the build with a message
+that says what to do. An unknown name is a warning of MkDocs: a plain build goes on without it, `--strict` fails. Paths
+are relative to `mkdocs.yml`.
 """
 
 

@@ -6,12 +6,14 @@ import json
 import logging
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from mkdocs.exceptions import Abort
@@ -218,6 +220,30 @@ CASES: dict[str, Case] = {
         "collections/sweep/collection.yml",
         "compare_to names 'othr'",
         "Did you mean 'other'?",
+    ),
+    "a key twice in collection.yml": Case(
+        replace("collections/sweep/collection.yml", "title: A\ngroup: task\ntitle: B\n"),
+        "collections/sweep/collection.yml:3: ",
+        "'title' stands twice, in lines 1 and 3",
+        "Keep one of the two",
+    ),
+    "a knob whose sections govern nothing": Case(
+        replace("collections/sweep/collection.yml", "knobs:\n  - {id: e, setting: lr, sections: epoch/evla}\n"),
+        "collections/sweep/collection.yml:2: ",
+        "governs no recorded section",
+        "Did you mean 'epoch/eval'?",
+    ),
+    "an unknown group": Case(
+        replace("collections/sweep/collection.yml", "# remark\ngroup: tsk\n"),
+        "collections/sweep/collection.yml:2: ",
+        "no run has a field 'tsk'",
+        "Did you mean 'task'?",
+    ),
+    "an unknown field in run_url": Case(
+        replace("collections/sweep/collection.yml", "run_url: https://tracker.example/{rnu}\n"),
+        "collections/sweep/collection.yml:1: ",
+        "no run has a field 'rnu'",
+        "Did you mean 'run'?",
     ),
 }
 
@@ -498,3 +524,73 @@ def test_no_junk_breaks_a_build(junk: bytes, tmp_path: Path) -> None:
         assert facts(built, place)["runtime.count"]["value"] >= 3
         json.dumps(facts(built, place), allow_nan=False)
         assert not clumsy(prose(note(built, place)))
+
+
+def said(built: Built) -> list[str]:
+    return [m.removeprefix("sweepprof: ") for m in built.said(logging.INFO) if m.startswith("sweepprof: ")]
+
+
+def test_what_is_only_worth_a_word_passes_strict_and_is_told(tmp_path: Path) -> None:
+    good(tmp_path)
+    sweep = tmp_path / "collections/sweep"
+    write(
+        sweep,
+        {
+            "collection.yml": "levels: {task: [sort, copi]}\n"
+            "commentary:\n  verdict: Seen here.\n  comparison: Unseen.\n",
+            "runs/UPPER/Config.yaml": "task: copy",
+            "runs/UPPER/Profile.json": "{}",
+            "runs/copy-2/config.yaml": "task: copy\nlr: 0.3\nlr: 0.1\nseed: 2\n",
+        },
+    )
+    shutil.copytree(sweep / "runs/copy-1", sweep / "runs/again")
+    (tmp_path / "collections/begun/runs").mkdir(parents=True)
+    good(tmp_path, ".hidden")
+    config = {**BARE, "plugins": [{"sweepprof": {"cache_dir": str(tmp_path / "cache")}}]}
+    for _ in range(2):
+        built = build(tmp_path, config, strict=True)
+        told = said(built)
+        for start, what in (
+            ("collections/sweep/collection.yml:1", "no run has task=copi. Did you mean 'copy'?"),
+            ("collections/sweep/collection.yml:4", "commentary.comparison is not shown"),
+            ("collections/sweep/runs/UPPER", "Rename Config.yaml → config.yaml, Profile.json → profile.json."),
+            ("collections/sweep/runs/copy-2/config.yaml:3", "'lr' stands twice (first in line 2); the last value"),
+            ("collections/sweep/runs/copy-1", "is an exact copy of runs/again; it is counted twice"),
+            ("collections/begun", "runs/ is empty"),
+        ):
+            assert any(m.startswith(f"{start}: ") and what in m for m in told), (start, told)
+    page = note(built, "sweep")
+    assert "Seen here." in page.visible and "commentary.comparison is not shown" in notices(page)
+    assert not (built.site / ".hidden").exists() and "hidden" not in " ".join(told)
+    # The folder is gone: what was remembered without it is made anew.
+    shutil.rmtree(sweep / "runs/UPPER")
+    assert not any("UPPER" in m for m in said(build(tmp_path, config, strict=True)))
+
+
+def test_a_collection_that_compares_with_itself(tmp_path: Path) -> None:
+    good(tmp_path)
+    write(tmp_path / "collections/sweep", {"collection.yml": "title: A\ncompare_to:\n  - sweep\n"})
+    (message,) = warnings(build(tmp_path))
+    assert "collection.yml:3: compare_to names 'sweep', which is this collection itself." in message
+
+
+def test_misnamed_files_are_named_and_so_is_the_folder(tmp_path: Path) -> None:
+    good(tmp_path, "sweep")
+    write(tmp_path / "collections/misnamed/runs/a", {"Config.yaml": "a: 1", "Profile.json": "{}"})
+    told = said(build(tmp_path))
+    assert any(m.startswith("collections/misnamed: no readable run") for m in told), told
+    assert any(m.startswith("collections/misnamed/runs/a: ") and "Config.yaml → config.yaml" in m for m in told)
+
+
+def test_links_to_folders_with_odd_names(tmp_path: Path) -> None:
+    places = ["a%20b", "q?#x", "c d (e)", "f[g]_h_", "é+&=~"]
+    good(tmp_path, *places)
+    write(tmp_path / "collections/c d (e)", {"collection.yml": f"compare_to: {json.dumps(places[:2])}\n"})
+    built = build(tmp_path, strict=True)
+    for at in ("sweepprof", *(f"{place}/profiling" for place in places)):
+        links = [e.attributes.get("href", "") for e in Parsed(content(built.html(f"{at}/index.html"))).all("a")]
+        inside = [x for x in links if x and not x.startswith(("http", "#"))]
+        assert inside
+        for link in inside:
+            there = built.site / at / unquote(urlsplit(link).path)
+            assert there.is_file() or (there / "index.html").is_file(), link
