@@ -39,7 +39,9 @@ _FILE = "file:"
 """Prefix of a remembered page's files among its values."""
 
 MAX_LOGGED = 20
-"""Problems of one collection that are logged one by one; the page has all."""
+"""Problems of one collection that are logged one by one; the page has more of them."""
+MAX_LISTED = 200
+"""Problems that a note lists (:data:`.note.wording.MAX_PROBLEMS`), which is not imported for a number."""
 
 
 def build_site(options: Options, docs: frozenset[str] = frozenset(), progress: Progress | None = None) -> Site:
@@ -129,6 +131,8 @@ class _Build:
                 continue
             self.site.watched.append(root)
             found = discover(root, known)
+            for problem in found.problems:
+                self._say(problem.severity, problem.text(f"{self._place(root)}/"))
             for child in found.ignored:
                 if (root / child / "runs").is_dir() and not any((root / child / "runs").iterdir()):
                     self._say("info", f"{self._place(root / child)}: runs/ is empty, so there is no note of it yet.")
@@ -478,7 +482,8 @@ def _messages(job: _Job, done: Work, problems: Iterable[Problem]) -> list[tuple[
     if len(every) > MAX_LOGGED:
         rest = every[MAX_LOGGED:]
         level = "warning" if any(p.severity == "warning" for p in rest) else "info"
-        out.append((level, f"{job.place}: and {len(rest)} more problems; the note lists them all."))
+        more = f"{len(rest)} more problem" + ("s" if len(rest) > 1 else "")
+        out.append((level, f"{job.place}: and {more}; the note lists them, up to {MAX_LISTED} in all."))
     reasons = Counter(x.reason for x in done.analysis.left_out)
     quiet = {r: n for r, n in reasons.items() if r in ("failed", "no_end", "not_started")}
     if quiet:

@@ -98,7 +98,8 @@ class Checked:
     unrecognised: list[Unrecognised] = field(default_factory=list)
     """Folders in which no reader recognised runs."""
     missing: list[str] = field(default_factory=list)
-    """Named folders that hold no collection, and roots that do not exist: a message each."""
+    """Named folders that hold no collection, roots that do not exist, and what in a root could not be entered or
+    belongs to no collection: a message each."""
     faults: list[str] = field(default_factory=list)
     """Readers of other packages that cannot be used, or failed."""
 
@@ -127,6 +128,9 @@ def check(options: Options, paths: Sequence[Path] = (), progress: Progress | Non
         readable_folder(path, options.base)
     if not paths:
         out.missing += [message.text for message in missing_roots(options)]
+        for root in (r for r in options.roots if r.is_dir()):
+            prefix = f"{shown(root, options.base)}/"
+            out.missing += [p.text(prefix) for p in discover(root, known).problems]
     found: list[tuple[Collection, str]] = []
     for path in paths or [root for root in options.roots if root.is_dir()]:
         collections, ignored = find_collections(path, options.roots, known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,8 @@ TABLE_ENDINGS = (".csv", ".parquet", ".jsonl", ".csv.gz", ".jsonl.gz")
 PACK = "pack.json"
 RUN_FILES = (*CONFIGS, PROFILES[0], EVENTS[0])
 """What a run folder of ours holds."""
+MAX_LOOKED_AT = 200
+"""Files of an unrecognised folder whose permissions are looked at."""
 MAX_OVERLOOKED = 20
 """Folders named in which nothing was recognised."""
 
@@ -45,6 +48,8 @@ class Found:
     collections: list[Collection] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     """Direct children with files, or with an empty ``runs/``, in which nothing was recognised."""
+    problems: list[Problem] = field(default_factory=list)
+    """What stands outside every collection and was not read; paths are relative to the root."""
 
 
 def discover(root: Path, readers: Sequence[Reader]) -> Found:
@@ -67,7 +72,54 @@ def discover(root: Path, readers: Sequence[Reader]) -> Found:
         elif candidate.tree.files or candidate.tree.is_folder("runs"):
             found.ignored.append(child)
     found.collections.sort(key=lambda c: c.folder)
+    found.problems = [*_not_entered(whole, found), *_unreadable(root, found), *_loose(root, whole, folders, readers)]
     return found
+
+
+def _not_entered(whole: Tree, found: Found) -> list[Problem]:
+    """Links and folders outside every collection that could not be entered: a whole sweep may be missing."""
+    inside = tuple(f"{c.folder}/" if c.folder else "" for c in found.collections)
+    problems = []
+    for path, why in whole.skipped:
+        if inside and path.startswith(inside):
+            continue  # its collection says so
+        leads_out = "leads out" in why
+        remedy = "Name its target in the option `roots`." if leads_out else "Nothing below it was read; check it."
+        problems.append(Problem(path, f"{why}.", remedy, kind="link" if "link" in why else "unreadable"))
+    return problems
+
+
+def _unreadable(root: Path, found: Found) -> list[Problem]:
+    """Files that nobody may read, in folders where nothing was recognised: what they hold is not known."""
+    problems = []
+    for child in found.ignored:
+        files = Tree(root / child, boundary=root).files[:MAX_LOOKED_AT]
+        closed = [f for f in files if not os.access(root / child / f, os.R_OK)]
+        if closed:
+            what = f"cannot be read (permission denied), nor can {len(closed) - 1} more there" if closed[1:] else ""
+            problems.append(
+                Problem(
+                    f"{child}/{closed[0]}", f"{what or 'cannot be read (permission denied)'}.", "Check its permissions."
+                )
+            )
+    return problems
+
+
+def _loose(root: Path, whole: Tree, folders: set[str], readers: Sequence[Reader]) -> list[Problem]:
+    """Files with runs directly in the root: they belong to no collection."""
+    if "" in folders or not whole.names(""):
+        return []
+    top = Tree(root, exclude=whole.subfolders(""))
+    return [
+        Problem(
+            source.files[0],
+            f"holds {reader.title} runs, but stands directly in the root.",
+            "Put it into a folder of its own, which is then a collection.",
+        )
+        for reader in readers
+        for source in reader.find(top)
+        if source.files
+    ]
 
 
 def overlooked(collection: Collection) -> list[Problem]:

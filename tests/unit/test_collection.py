@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -207,3 +209,37 @@ def test_a_single_folder_is_one_collection_whatever_stands_in_it(tmp_path: Path)
     collection = single(tmp_path, readers())
     assert collection.folder == "" and collection.name == tmp_path.name
     assert collection.config is None and len(collection.sources) == 2
+
+
+# --- what stands outside every collection ----------------------------------------------------------------------------
+
+
+def test_a_database_directly_in_the_root_belongs_to_no_collection(tmp_path: Path) -> None:
+    source = next(Path(__file__).parents[1].glob("data/**/*.db"), None)
+    assert source is not None, "the tests' data holds an Optuna or MLflow database"
+    shutil.copy(source, tmp_path / "study.db")
+    found = discover(tmp_path, readers())
+    assert not found.collections
+    assert [(p.path, p.severity) for p in found.problems] == [("study.db", "warning")]
+    assert "folder of its own" in found.problems[0].remedy
+
+
+def test_a_link_that_leads_out_is_a_problem_of_the_root(tmp_path: Path) -> None:
+    root, elsewhere = tmp_path / "collections", tmp_path / "elsewhere"
+    root.mkdir()
+    elsewhere.mkdir()
+    (root / "linked").symlink_to(elsewhere)
+    (root / "gone").symlink_to(tmp_path / "nowhere")
+    told = {p.path: p for p in discover(root, readers()).problems}
+    assert set(told) == {"linked", "gone"}
+    assert told["linked"].severity == "warning"
+    assert "`roots`" in told["linked"].remedy
+
+
+def test_an_unreadable_folder_in_the_root_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "study.bin").write_text("x")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    found = discover(tmp_path, readers())
+    assert [(p.path, p.severity) for p in found.problems] == [("closed/study.bin", "warning")]
+    assert "permission denied" in found.problems[0].message
