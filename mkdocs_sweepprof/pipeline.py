@@ -80,7 +80,18 @@ def work(collection: Collection, readings: Iterable[Reading], redact: Callable[[
         *_copies(collection, masked.runs, made),
         *overlooked(collection),
     ]
-    if not len(made.runs) and not any(p.severity == "warning" for p in problems):
+    if not len(made.runs) and made.excluded:
+        n = len(made.excluded)
+        problems.append(
+            Problem(
+                where,
+                f"`exclude.runs` excludes {'the only run' if n == 1 else f'all {n} runs'} of this collection.",
+                "Narrow its globs.",
+                lines.of("exclude", "runs"),
+                kind="config",
+            )
+        )
+    elif not len(made.runs) and not any(p.severity == "warning" for p in problems):
         problems.append(
             Problem(
                 collection.config or ".",

@@ -72,7 +72,7 @@ class CollectionConfig(_Strict):
     """One collection's choices. Every key is optional."""
 
     title: str | None = Field(None, description="Title of the note; default: the folder's name.")
-    description: str | None = Field(None, description="A sentence or two under the title, Markdown.")
+    description: str | None = Field(None, description="A sentence or two under the verdict, Markdown.")
     date: Annotated[str | None, BeforeValidator(lambda v: v if v is None else str(v))] = Field(
         None, description="Date of the sweep, as it should be printed; orders the overview's trend."
     )

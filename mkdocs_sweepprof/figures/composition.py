@@ -72,7 +72,11 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
             anchor="right" if x > left + room / 2 else "left",
         )
         y += 5 + SMALL
-    by = f", for each {style.short(analysis.group)} and over all runs" if analysis.group is not None and levels else ""
+    by = (
+        f", over all runs and at each level of {style.short(analysis.group)}"
+        if analysis.group is not None and levels
+        else ""
+    )
     caption = f"Mean share of wall time by outermost section{by}. Hatched: time that no section covers."
     if gathered:
         caption += f" Other: {gathered} smaller section{'s' if gathered != 1 else ''}."

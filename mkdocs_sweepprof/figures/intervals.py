@@ -49,7 +49,8 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
     if intervals is None:
         return None
     rows = _rows(intervals, style) if intervals.stats else _stretches(intervals)
-    if not rows:
+    # A single bar has nothing to be held against.
+    if len(rows) < 2:
         return None
     shown = rows
     if len(rows) > MAX_LEVELS:

@@ -83,7 +83,7 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
             else f"{field} has one level, {style.short(slow)}; "
         )
         alt = f"{spread}over {count}"
-        caption = f"Wall time by {field}, a dot for each run, an upright tick at the level's mean"
+        caption = f"Wall time by {field}, a dot for each run, an upright tick at the level’s mean"
     alt += f" the mean is {style.unit.text(runtime.mean)} and the median {style.unit.text(runtime.median)}."
     caption += "; lines at the overall mean and (dashed) median." + cut
     if merged:

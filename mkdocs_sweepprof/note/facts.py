@@ -20,7 +20,8 @@ The ids of the design come first: ``runtime.*``, ``effect.*``, ``section.*``, ``
 ``cross_check.*``, ``compare.<name>.mean``, ``compare.<name>.saved_share.rounded``,
 ``compare.<name>.<knob>.pooled_bound`` (and ``.rounded``)
 ``run.<id>.wall|reached|elapsed|gap|sessions|clock.<name>``, ``sessions.count``, ``outside.<kind>.mean``
-``runs.pruned|left_out|excluded``, ``wall_source.<name>.runs``, ``layout.<name>.runs``, ``problems.count``
+``runs.pruned|left_out|excluded|without_config``
+``wall_source.<name>.runs``, ``layout.<name>.runs``, ``problems.count``
 ``threshold.high|secondary|unattributed|clock``, ``tally.<n>`` (things on the page that are counted from ten up)
 
 A value that is not defined has no fact. Nothing is computed here that says something about the runs: what is added up
@@ -47,6 +48,10 @@ UNATTRIBUTED = 0.01
 """Unattributed share that is stated."""
 CLOCK = 0.01
 """Difference of two clocks that is reported."""
+EXCEEDS = 1.05
+"""Sections that add up to this much of the wall on average bound nothing: no share of it is one."""
+UNITS = 10.0
+"""From this many times the wall it is a matter of units, not of sections that run in parallel."""
 BAR_SEGMENT = 0.01
 """Smallest share that gets its own segment in the composition bar."""
 BAR_SEGMENTS = 5
@@ -186,6 +191,7 @@ class Facts:
         for name, runs in self.analysis.layouts.items():
             self._count(f"layout.{name}.runs", runs, r.found, "runs found")
         self._count("runs.pruned", self.analysis.pruned, r.count, "run status")
+        self._count("runs.without_config", self.analysis.without_config, r.count, "config")
         self._count("runs.unknown_end", self.analysis.unknown_end, r.count, "run status")
         self._count("runs.left_out", len(self.analysis.left_out), r.found, "run status")
         for reason, runs in Counter(x.reason for x in self.analysis.left_out).items():
@@ -221,6 +227,9 @@ class Facts:
         self.add("sections.total.brief", p.wall_seconds, "s", brief, p.runs, self.wall_source)
         self._share("sections.unattributed.share", p.unattributed, p.runs, source)
         self._share("sections.covered.share", 1 - p.unattributed, p.runs, source)
+        if exceeds_wall(p):
+            times = 1 - p.unattributed
+            self.add("sections.covered.times", times, "ratio", fmt.fixed(times, 0), p.runs, source)
         for level, value in p.unattributed_by_group.items():
             self._share(f"sections.unattributed.by.{level}.share", value, p.runs, source)
         for role, value in p.roles.items():
@@ -379,6 +388,11 @@ def bar_sections(p: Profile) -> tuple[list[SectionStat], list[SectionStat]]:
     own = [s for s in outer if s.share >= BAR_SEGMENT][:BAR_SEGMENTS]
     names = {s.path for s in own}
     return own, [s for s in outer if s.path not in names]
+
+
+def exceeds_wall(p: Profile) -> bool:
+    """Whether the outermost sections clearly exceed the wall, on average and in most of the profiled runs."""
+    return 1 - p.unattributed > EXCEEDS and len(p.above_wall) > p.runs / 2
 
 
 def later_intervals(x: Intervals) -> list:  # type: ignore[type-arg]

@@ -408,7 +408,9 @@ class Tables:
     # --- the composition bar ---------------------------------------------------------------------------------------
 
     def bar(self) -> Safe | None:
-        """Where wall time goes, as one bar; it stands without our style sheet."""
+        """Where wall time goes, as one bar; it stands without our style sheet. None where shares are no parts."""
+        if self.w.exceeds:
+            return None
         parts = self._bar_sections() or self._bar_intervals()
         if not parts:
             return None

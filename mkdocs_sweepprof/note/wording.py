@@ -31,9 +31,11 @@ from mkdocs_sweepprof.note.facts import (
     HIGH,
     SECONDARY,
     UNATTRIBUTED,
+    UNITS,
     WALL_SOURCES,
     Facts,
     bar_sections,
+    exceeds_wall,
     later_intervals,
     shown_runs,
 )
@@ -44,6 +46,8 @@ S = Safe
 EPOCH_END = "epoch_end"
 MAJORITY = 0.50005
 """From here it is "most": it also prints as more than 50.00%, and a sum's last digit decides nothing."""
+LEAST_PRINTED = 0.00005
+"""A share below this prints as 0.00%."""
 NOTICEABLE = 0.005
 """An effect below this prints as 0.00."""
 STANDS_OUT = 1.25
@@ -57,6 +61,9 @@ LISTED = 5
 LISTED_RUNS = 12
 """Runs named in one bullet."""
 LISTED_PROBLEMS = 20
+"""Problems that are seen at once; the further ones are folded away."""
+MAX_PROBLEMS = 200
+"""Problems on a page; beyond, their number."""
 
 ROLES = {
     "evaluation": ("evaluation", "evaluation-bound"),
@@ -174,6 +181,9 @@ class Wording:
     def verdict(self) -> Safe:
         """One sentence: what bounds the sweep (or those of its runs that have a profile), or that it cannot be said."""
         if not self.runs:
+            n = len(self.c.excluded)
+            if not self.a.runtime.found and n:
+                return S("No run is left: {} excluded by {}.").format(self._all_excluded(), code("collection.yml"))
             if not self.a.runtime.found:
                 return S("No run was found in this collection.")
             return S("Nothing can be said yet: {} {} found, none of which can be counted.").format(
@@ -182,7 +192,7 @@ class Wording:
         if self.a.profile and self._ranked(self.a.profile):
             return self._profile_verdict(self.a.profile)
         x = self.a.intervals
-        if x and x.before_tail_share is not None:
+        if x and x.before_tail_share is not None and self._tail_shows:
             if x.before_tail_share > MAJORITY:
                 return S(
                     "Most wall time (about {}) lies before the last epoch end; without a profile, what it is spent on "
@@ -195,6 +205,12 @@ class Wording:
         return S("Cannot say what bounds {}: no section of {} was timed.").format(
             "this run" if self.runs == 1 else "these runs", "it" if self.runs == 1 else "them"
         )
+
+    def _all_excluded(self) -> Safe:
+        n = len(self.c.excluded)
+        if n == 1:
+            return S("the only run found is")
+        return S("all {} runs found are").format(self.ref("runs.excluded"))
 
     def _ranked(self, p: Profile) -> list[tuple[str, str, float]]:
         """(words, fact id, share), largest first: the roles, and outermost sections that have none."""
@@ -212,12 +228,16 @@ class Wording:
         return esc(entry[0]) if entry[1].startswith("role.") else self.name(entry[0])
 
     def _profile_verdict(self, p: Profile) -> Safe:
+        if self.exceeds:
+            return S("Cannot say what bounds {}: {} sections add up to {}.").format(
+                self._these(p), plural(p.runs, "its", "their"), self._times_wall(plural(p.runs, "its", "their"))
+            )
         ranked = self._ranked(p)
         top = ranked[0]
         words, share = self._role_words(top), self.ref(top[1])
         gap = p.unattributed
         missing = self.ref("sections.unattributed.share")
-        these = self.profiled() if self.partial else S("this run") if self.runs == 1 else S("these runs")
+        these = self._these(p)
         ties = [x for x in ranked if self.f.text(x[1]) == self.f.text(top[1])]
         if gap >= top[2]:
             return S(
@@ -243,6 +263,29 @@ class Wording:
             self._first(words), measured, share, self._role_words(second), self.ref(second[1])
         )
 
+    def _these(self, p: Profile) -> Safe:
+        return self.profiled() if self.partial else S("this run") if p.runs == 1 else S("these runs")
+
+    @property
+    def exceeds(self) -> bool:
+        """The sections clearly exceed the wall: then no share says what bounds the runs, nor what can be saved."""
+        return self.a.profile is not None and exceeds_wall(self.a.profile)
+
+    def _times_wall(self, whose: str) -> Safe:
+        """How much the sections add up to, of a wall that they exceed."""
+        p = self.a.profile
+        if p is not None and 1 - p.unattributed > UNITS:
+            return S("{} times {} wall").format(self.ref("sections.covered.times"), whose)
+        return S("{} of {} wall").format(self.ref("sections.covered.share"), whose)
+
+    def no_bounds(self) -> Safe | None:
+        """Why the page states no bounds, though there are changes to state them for."""
+        if not self.exceeds:
+            return None
+        return S(
+            "The sections add up to {}, so bounds on what a change could save are not meaningful and none is given."
+        ).format(self._times_wall("the"))
+
     def _among(self, pattern: Safe) -> Safe:
         """The pattern of a sentence on shares, with the runs that they are of where these are not all."""
         return S("In {}, ").format(self.profiled()) + pattern if self.partial else pattern
@@ -263,18 +306,28 @@ class Wording:
         p = self.a.profile
         if p is None or not p.sections:
             return self._actions_without_profile()
+        if self.exceeds:
+            units = 1 - p.unattributed > UNITS
+            return [
+                (
+                    "Try first",
+                    S("check units: both must be in seconds.")
+                    if units
+                    else S("see whether sections run in parallel; if not, the wall is too short."),
+                )
+            ]
         out: list[tuple[str, Safe]] = []
-        ranked = sorted(self.a.knobs, key=lambda k: -k.bound)
+        ranked = sorted((k for k in self.a.knobs if k.sections), key=lambda k: -k.bound)
         high = [k for k in ranked if k.leverage == "high"]
         best = ranked[0].bound if ranked else 0.0
         if p.unattributed >= HIGH and p.unattributed > best:
             out.append(
                 (
                     "Try first",
-                    S(
-                        "put sections around what is not profiled ({} of wall time): it may hide more than any "
-                        "change below."
-                    ).format(self.ref("sections.unattributed.share")),
+                    S("put sections around what is not profiled ({} of wall time){}.").format(
+                        self.ref("sections.unattributed.share"),
+                        ": it may hide more than any change below" if ranked else "",
+                    ),
                 )
             )
         for k in high[: 2 - len(out)]:
@@ -307,11 +360,19 @@ class Wording:
         return whose.format(self.ref(f"sections.total{brief}" if self.partial else f"runtime.total{brief}"))
 
     def _no_high(self, ranked: Sequence[KnobStat], after: bool) -> tuple[str, Safe]:
+        if not ranked and self.a.knobs:
+            return "Then" if after else "Try first", S(
+                "mend the globs of the changes in {}: they govern no recorded section, so nothing bounds them."
+            ).format(code("collection.yml"))
         if not ranked:
             return "Then" if after else "Try first", S(
                 "name the sections that a setting governs in {}: nothing here can be changed yet."
             ).format(code("collection.yml"))
         best = ranked[0]
+        if best.bound < LEAST_PRINTED:
+            return "Otherwise" if after else "Little to gain", S(
+                "no change that is named in {} would save any time that shows."
+            ).format(code("collection.yml"))
         return "Otherwise" if after else "Little to gain", S(
             "no change reaches {} of a run; the largest is to {}: at most {}."
         ).format(self.ref("threshold.high"), self.knob_action(best), self.ref(f"knob.{best.id}.bound"))
@@ -362,6 +423,8 @@ class Wording:
         return out
 
     def _first_for_nothing(self) -> Safe:
+        if self.c.excluded and not self.a.runtime.found:
+            return S("narrow {} in {}.").format(code("exclude.runs"), code("collection.yml"))
         if self.c.problems:
             return S("mend what is listed below.")
         if self.a.left_out:
@@ -430,7 +493,10 @@ class Wording:
             return S("{} runs per {}{}").format(
                 self.number_ref("repeats.min", r.min), of, S(", by seed") if r.seeded else ""
             )
-        return S("{} to {} runs per {}").format(self.ref("repeats.min"), self.ref("repeats.max"), of)
+        joined = "or" if r.max == r.min + 1 else "to"
+        return S("{} {} {} runs per {}").format(
+            self.number_ref("repeats.min", r.min), joined, self.number_ref("repeats.max", r.max), of
+        )
 
     def number_ref(self, id_: str, n: int) -> Safe:
         """A small count as a word, a larger one as its fact."""
@@ -460,8 +526,6 @@ class Wording:
     def knob_text(self, k: KnobStat) -> Safe:
         """What a knob governs, how often, and what bounds the saving."""
         base = f"knob.{k.id}"
-        if not k.sections:
-            return S("No recorded section fits what this knob governs, so it has no bound.")
         parts = [S("At most {} of a run").format(self.ref(f"{base}.bound"))]
         if self.runs > 1:
             pooled = S("{} of it, pooled") if self.partial else S("{} of all wall time, pooled")
@@ -479,8 +543,13 @@ class Wording:
                 if once
                 else S(", called {} times a run").format(self.ref(f"{base}.calls"))
             )
-            kept = S("one stays") if k.keep == 1 else S("{} stay").format(self.ref(f"{base}.keep"))
-            governs += calls + S(", of which {}").format(kept)
+            if k.keep >= max(k.counts):
+                kept = S("one") if k.keep == 1 else self.ref(f"{base}.keep")
+                governs += calls + S("; {} may stay, and it is already at most that many calls: nothing to save")
+                governs = governs.format(kept)
+            else:
+                kept = S("one stays") if k.keep == 1 else S("{} stay").format(self.ref(f"{base}.keep"))
+                governs += calls + S(", of which {}").format(kept)
         parts.append(governs + S("."))
         if k.setting and k.setting_value is not None:
             parts.append(S("Now {}.").format(self.setting(k.setting, k.setting_value)))
@@ -492,10 +561,29 @@ class Wording:
         return S(" ").join(parts)
 
     def knobs(self, leverage: str) -> list[KnobStat]:
-        """Knobs of one leverage: as configured or proposed when that order means something, else the largest first."""
-        found = [k for k in self.a.knobs if k.leverage == leverage]
+        """Knobs of one leverage: as configured or proposed when that order means something, else the largest first.
+
+        Those that govern no recorded section, or whose bounds would mean nothing, have no place there.
+        """
+        found = [k for k in self.a.knobs if k.leverage == leverage and k.sections and not self.exceeds]
         ordered = self.c.knob_order_given or all(k.candidate for k in found)
         return found if ordered else sorted(found, key=lambda k: -k.bound)
+
+    def unbounded(self) -> list[KnobStat]:
+        """The knobs that no bound is given for."""
+        return [k for k in self.a.knobs if not k.sections or self.exceeds]
+
+    def ungoverned(self) -> Safe | None:
+        """Which knobs govern nothing that was recorded."""
+        found = [k for k in self.a.knobs if not k.sections]
+        if not found:
+            return None
+        return S("{} {} no recorded section, so {} no bound: see the globs in {}.").format(
+            self.some([self.knob_target(k) for k in found]),
+            plural(len(found), "governs", "govern"),
+            plural(len(found), "it has", "they have"),
+            code("collection.yml"),
+        )
 
     def leverage_title(self, leverage: str) -> str:
         return {"high": "High leverage", "secondary": "Secondary", "negligible": "Negligible"}[leverage]
@@ -515,8 +603,15 @@ class Wording:
             count, could, self.ref("threshold.secondary")
         )
 
+    @property
+    def bounded(self) -> bool:
+        """Whether the page states any bound."""
+        return any(self.knobs(x) for x in ("high", "secondary", "negligible"))
+
     def speedups_end(self) -> list[Safe]:
-        """What the bounds mean, and what they leave out."""
+        """What the bounds mean, and what they leave out; nothing where there are none."""
+        if not self.bounded:
+            return []
         text = S(
             "These are upper bounds from the shares measured here, not timings of changed runs: each says what a "
             "change "
@@ -623,7 +718,7 @@ class Wording:
             groups.setdefault(told_reason(left), []).append(left)
         counts = Counter(x.reason for x in self.a.left_out)
         out = []
-        for reason, runs in sorted(groups.items(), key=lambda x: -len(x[1])):
+        for reason, runs in sorted(groups.items(), key=lambda x: (-len(x[1]), x[0])):
             n = len(runs)
             whole = counts[runs[0].reason] == n
             count = self.ref(f"runs.left_out.{runs[0].reason}") if whole else self.f.tally(n)
@@ -862,7 +957,7 @@ class Wording:
 
     def _throughout(self) -> Safe | None:
         x = self.a.intervals
-        if x is None:
+        if x is None or not self._tail_shows:
             return None
         out = []
         if x.slow_excess_in_tail is not None and "tail.slow_excess" in self.f:
@@ -966,6 +1061,13 @@ class Wording:
                     "others" if named else "rest", limit, self.some(items, 4)
                 )
         out = [text]
+        if self.exceeds:
+            out.insert(
+                0,
+                S(
+                    "The sections add up to {}: what is given as a share here is a ratio to the wall, not a part of it."
+                ).format(self._times_wall("the")),
+            )
         if p.unattributed > UNATTRIBUTED:
             gap = S("{} of wall time lies in no section").format(self.ref("sections.unattributed.share"))
             bigger = p.unattributed >= top.share
@@ -973,8 +1075,12 @@ class Wording:
                 S(", more than in any section") if bigger and len(ties) == 1 and p.unattributed > top.share else S("")
             )
             gap += S(
-                ": the sections together cover {}. What runs outside them is not known, and may belong to any of them."
-            ).format(self.ref("sections.covered.share"))
+                ": {} covers {}. What runs outside it is not known."
+                if len(own) == 1
+                else ": {} cover {}. What runs outside them is not known, and may belong to any of them."
+            ).format(
+                self.name(top.path) if len(own) == 1 else "the sections together", self.ref("sections.covered.share")
+            )
             out.append(gap)
         out += self._subsections(p, stats)
         return out
@@ -1053,6 +1159,11 @@ class Wording:
             return []
         return [p for p in (self._split(x), self._longest(x)) if p]
 
+    @property
+    def _tail_shows(self) -> bool:
+        """Whether the final tail prints as more than zero: a log may simply end with its last epoch."""
+        return any(digit in self.f.text("tail.share") for digit in "123456789") if "tail.share" in self.f else False
+
     def _split(self, x: Intervals) -> Safe | None:
         if x.tail_mean is None or x.before_tail_share is None:
             if not x.stats:
@@ -1062,6 +1173,8 @@ class Wording:
                     "Few logs mark both an epoch’s end and the run’s own after it, so the final tail is not known."
                 )
             return S("The log marks no epoch end, so the time before it and the final tail cannot be told apart.")
+        if not self._tail_shows:
+            return None
         hours = self.f.unit == "h"
         mean = S("On average, ") if x.tail_runs > 1 else S("")
         if x.tail_runs < x.runs:
@@ -1093,7 +1206,7 @@ class Wording:
         ties = [s for s in x.stats if s.longest_in == best.longest_in]
         opening = S(" the opening,") if best.kind == "opening" else S("")
         base = f"intervals.{best.key}"
-        if best.longest_in == 0:
+        if best.longest_in == 0 or len(x.stats) == 1:
             text = S("")
         elif x.runs == 1:
             text = S("The longest interval is{} {}, {}.").format(opening, self.interval(best), self.ref(f"{base}.mean"))
@@ -1363,6 +1476,13 @@ class Wording:
                     plural(n, "it is", "they are"),
                 )
             )
+        if a.without_config:
+            n = a.without_config
+            out.append(
+                S("{} counted {} no config: {} in totals and in no comparison by field.").format(
+                    self.ref("runs.without_config"), plural(n, "run has", "runs have"), plural(n, "it is", "they are")
+                )
+            )
         if a.missing:
             out.append(
                 S("Named in {}, but in no run’s config: {}.").format(code("collection.yml"), self.names(a.missing))
@@ -1522,18 +1642,29 @@ class Wording:
         )
 
     def problems(self) -> list[Safe]:
-        """What is wrong with the input, where, and the remedy."""
+        """What is wrong with the input, where, and the remedy; warnings first, as in the build's log."""
+        return self._problems(0, LISTED_PROBLEMS)
+
+    def further_problems(self) -> list[Safe]:
+        """Those that the page shows when asked."""
+        out = self._problems(LISTED_PROBLEMS, MAX_PROBLEMS)
+        if len(self.c.problems) > MAX_PROBLEMS:
+            rest = len(self.c.problems) - MAX_PROBLEMS
+            out.append(S("… and {} more, not listed.").format(self.number(rest)))
+        return out
+
+    def further_problems_lead(self) -> Safe:
+        n = len(self.c.problems) - LISTED_PROBLEMS
+        return S("{} more {}").format(capital(self.number(n)), plural(n, "problem"))
+
+    def _problems(self, start: int, end: int) -> list[Safe]:
         out = []
-        for p in self.c.problems[:LISTED_PROBLEMS]:
+        for p in sorted(self.c.problems, key=lambda p: p.severity != "warning")[start:end]:
             where = f"{p.path}:{p.line}" if p.line else p.path
             out.append(
                 S('{} <span class="sweepprof-given">{} {}</span>').format(
                     code(where, 120), _clip(p.message), _clip(p.remedy)
                 )
-            )
-        if len(self.c.problems) > LISTED_PROBLEMS:
-            out.append(
-                S("… and {} more, all in the build’s log.").format(self.number(len(self.c.problems) - LISTED_PROBLEMS))
             )
         return out
 

@@ -594,3 +594,13 @@ def test_links_to_folders_with_odd_names(tmp_path: Path) -> None:
         for link in inside:
             there = built.site / at / unquote(urlsplit(link).path)
             assert there.is_file() or (there / "index.html").is_file(), link
+
+
+def test_runs_that_are_all_excluded_are_not_missing(tmp_path: Path) -> None:
+    good(tmp_path)
+    write(tmp_path / "collections/sweep", {"collection.yml": 'exclude:\n  runs: ["*"]\n'})
+    built = build(tmp_path)
+    said = " ".join(warnings(built))
+    assert "collection.yml:2: `exclude.runs` excludes" in said and "Put run folders below" not in said
+    page = note(built, "sweep")
+    assert "excluded by collection.yml" in page.visible and "No run was found" not in page.visible

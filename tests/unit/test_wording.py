@@ -7,7 +7,9 @@ from functools import cache
 
 import pytest
 
+from mkdocs_sweepprof import build, figures
 from mkdocs_sweepprof.analysis.results import CrossCheck, Effect
+from mkdocs_sweepprof.note import wording
 from mkdocs_sweepprof.note.escape import plain
 from mkdocs_sweepprof.note.facts import Facts
 from mkdocs_sweepprof.note.wording import Wording
@@ -454,7 +456,7 @@ def test_repeats_by_their_number() -> None:
     assert "one run per task level, so run-to-run noise is unknown" in noise(0)
     assert "three runs per task level, by seed" in noise(0, 1, 2)
     uneven = [run(f"r{i}", {"task": "aab"[i]}, 1000.0 + i) for i in range(3)]
-    assert "1 to 2 runs per task level" in plain(words(analysis(uneven)).trust())
+    assert "one or two runs per task level" in plain(words(analysis(uneven)).trust())
 
 
 def test_a_wall_that_is_no_clock_is_said() -> None:
@@ -538,7 +540,7 @@ def test_problems_are_listed_with_file_line_and_remedy() -> None:
     assert "runs/a/profile.json:3 not valid JSON. Write it again." in page
     many = tuple(Problem(f"f{i}", "bad.", "Mend it.") for i in range(25))
     page = text_of(as_html(note(analysis([run("b", {}, 5000.0)]), problems=many)))
-    assert "25 problems" in page and "and five more, all in the build’s log" in page
+    assert "25 problems" in page and "Five more problems" in page and "f24 bad. Mend it." in page
 
 
 # --- grammar, over many shapes --------------------------------------------------------------------------------------
@@ -588,3 +590,115 @@ def test_grammar(shape: str) -> None:
         text = plain(paragraph)
         if text and not text.startswith(("Design", "Downloads")) and "<img" not in paragraph:
             assert text[-1] in ".:", text
+
+
+# --- what a newcomer met --------------------------------------------------------------------------------------------
+
+
+def test_sections_far_above_the_wall_bound_nothing() -> None:
+    """Sections in milliseconds beside a wall in seconds."""
+    runs = [run(f"r{i}", {"lr": i}, 10.0, {"train": (10, 5719.0), "eval": (10, 3488.0)}) for i in range(3)]
+    found = words(analysis(runs, "knobs: [{id: k, label: less, sections: [eval], note: Mine.}]"))
+    assert plain(found.verdict()) == (
+        "Cannot say what bounds these runs: their sections add up to 921 times their wall."
+    )
+    assert [(lead, plain(text)) for lead, text in found.actions()] == [
+        ("Try first", "check units: both must be in seconds.")
+    ]
+    page = text_of(as_html(note(found.a)))
+    assert "bounds on what a change could save are not meaningful" in page and "Mine." in page
+    assert "At most" not in page and "upper bounds" not in page and "sweepprof-bar" not in note(found.a).markdown
+
+
+def test_sections_somewhat_above_the_wall_may_run_in_parallel() -> None:
+    found = words(analysis([run("r", {}, 1000.0, {"train": (1, 900.0), "eval": (1, 300.0)})]))
+    assert plain(found.verdict()) == "Cannot say what bounds this run: its sections add up to 120.00% of its wall."
+    assert plain(found.actions()[0][1]).startswith("see whether sections run in parallel")
+    # One odd run among many is said of that run, and forbids nothing.
+    many = [run(f"r{i}", {"lr": i}, 1000.0, {"train": (1, 900.0 if i else 9000.0)}) for i in range(5)]
+    assert plain(words(analysis(many)).verdict()).startswith("These runs are training-bound")
+    close = [run(f"r{i}", {"lr": i}, 1000.0, {"train": (1, 1040.0)}) for i in range(2)]
+    assert plain(words(analysis(close)).verdict()).startswith("These runs are training-bound")
+
+
+def test_a_knob_that_governs_nothing_is_no_gain() -> None:
+    runs = [run(f"r{i}", {"lr": i, "eval_every": 5}, 1000.0, {"train": (10, 950.0)}) for i in range(2)]
+    found = words(analysis(runs, "knobs: [{id: k, setting: eval_every, sections: [nothing]}]"))
+    said = " ".join(plain(text) for _, text in found.actions())
+    assert "eval_every" not in said and "mend the globs" in said
+    page = text_of(as_html(note(found.a)))
+    assert page.count("eval_every governs no recorded section, so it has no bound") == 1
+    assert "Negligible" not in page and "These are upper bounds" not in page
+    both = "knobs: [{id: k, setting: eval_every, sections: [nothing]}, {id: m, label: less, sections: [train]}]"
+    page = text_of(as_html(note(analysis(runs, both))))
+    assert "less: at most 95.00% of a run" in page and page.count("eval_every governs no recorded section") == 1
+
+
+def test_a_knob_that_keeps_every_call_saves_nothing() -> None:
+    runs = [run(f"r{i}", {"lr": i}, 1000.0, {"eval": (20, 950.0)}) for i in range(2)]
+    found = words(analysis(runs, "knobs: [{id: k, label: less, sections: [eval], keep: 50}]"))
+    text = plain(found.knob_text(found.a.knobs[0]))
+    assert "already at most that many calls: nothing to save." in text and "of which" not in text
+    assert plain(found.actions()[0][1]) == "no change that is named in collection.yml would save any time that shows."
+
+
+def test_runs_without_a_config_are_said() -> None:
+    runs = [run("a", {"lr": 1}, 1000.0), run("b", {"lr": 2}, 1100.0), run("c", {}, 1200.0)]
+    limits = " ".join(plain(x) for x in words(analysis(runs)).limits())
+    assert "1 counted run has no config: it is in totals and in no comparison by field." in limits
+    assert "no config" not in " ".join(plain(x) for x in words(analysis(runs[:2])).limits())
+
+
+def test_many_problems_are_folded_and_at_last_counted() -> None:
+    def listed(n: int) -> str:
+        many = tuple(Problem(f"f{i}", "bad", "Mend it") for i in range(n))
+        return as_html(note(analysis([run("b", {}, 5000.0)]), problems=many))
+
+    page = listed(22)
+    head, _, folded = page.partition("<details>")
+    assert head.count("bad Mend it") == 20 and folded.partition("</details>")[0].count("bad Mend it") == 2
+    assert "<summary>Two more problems</summary>" in folded
+    page = listed(230)
+    assert page.count("bad Mend it") == 200 and "… and 30 more, not listed." in text_of(page)
+    assert "<details>" not in listed(20)
+
+
+def test_the_page_says_when_every_run_is_excluded() -> None:
+    found = words(analysis([]), excluded=("a", "b", "c"))
+    assert plain(found.verdict()) == "No run is left: all 3 runs found are excluded by collection.yml."
+    assert plain(found.actions()[0][1]) == "narrow exclude.runs in collection.yml."
+
+
+def test_one_section_and_nothing_to_change_are_spoken_of_as_such() -> None:
+    found = words(analysis([run("r", {}, 1000.0, {"train": (1, 300.0)})]))
+    assert plain(found.actions()[0][1]) == "put sections around what is not profiled (70.00% of wall time)."
+    gap = plain(found.sections()[1])
+    assert gap.endswith("train covers 30.00%. What runs outside it is not known.")
+    two = words(analysis([run("r", {}, 1000.0, {"train": (1, 300.0), "eval": (1, 200.0)})]))
+    assert "may belong to any of them" in plain(two.sections()[1])
+    assert "it may hide more than any change below" in plain(two.actions()[0][1])
+
+
+def test_one_interval_is_not_the_longest() -> None:
+    runs = [run(f"r{i}", {"lr": i}, None, events=[(0.0, "run_start"), (900.0 + i, "run_end")]) for i in range(3)]
+    assert "longest" not in " ".join(plain(x) for x in words(analysis(runs)).intervals())
+    assert not [d for d in figures.draw(analysis(runs)) if d.name == "intervals"]
+
+
+def test_a_tail_of_nothing_is_left_out() -> None:
+    events = [(0.0, "run_start"), (300.0, "epoch_end"), (900.0, "epoch_end"), (900.0, "run_end")]
+    found = words(analysis([run(f"r{i}", {"lr": i}, None, events=events) for i in range(3)]))
+    assert plain(found.verdict()) == "Cannot say what bounds these runs: no section of them was timed."
+    assert "tail" not in " ".join(plain(x) for x in found.intervals())
+
+
+def test_the_order_of_reasons_is_that_of_their_number_and_name() -> None:
+    def told(*statuses: str) -> str:
+        runs = [run(f"r{i}", {}, 10.0, status=s) for i, s in enumerate(statuses)]
+        return " ".join(plain(x) for x in words(analysis([*runs, run("ok", {}, 10.0)])).snapshot())
+
+    assert told("failed", "not_started").split("left out")[1] == told("not_started", "failed").split("left out")[1]
+
+
+def test_the_log_and_the_page_agree_on_how_many_problems_are_listed() -> None:
+    assert build.MAX_LISTED == wording.MAX_PROBLEMS and build.MAX_LOGGED == wording.LISTED_PROBLEMS
