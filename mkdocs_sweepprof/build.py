@@ -424,7 +424,12 @@ class _Build:
 
             settle(self.options.cache)
             rows = [s | {"link": self._link(OVERVIEW, s["page"])} for s in summaries]
-            points = [(s["title"], s["mean_seconds"], s["count"]) for s in rows if s.get("mean_seconds") is not None]
+            # As the table prints them: a note chooses its unit by its median, which is not known here.
+            points = [
+                (s["title"], s["mean_seconds"], s["count"], s["mean"])
+                for s in rows
+                if s.get("mean_seconds") is not None and s.get("mean")
+            ]
             trend = figures.draw_trend(points) if len(points) > 1 else None
             note = render_overview(rows, trend, self._templates)
             downloads = dict(note.downloads)

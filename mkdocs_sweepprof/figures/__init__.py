@@ -41,8 +41,11 @@ def draw(analysis: Analysis, labels: Mapping[str, str] = NO_LABELS) -> list[Draw
     return [drawing for drawing in drawings if drawing is not None]
 
 
-def draw_trend(points: Sequence[tuple[str, float, int]]) -> Drawing | None:
-    """Mean runtime across collections: (title, mean seconds, runs), in the order to show. None for fewer than two."""
+def draw_trend(points: Sequence[tuple[str, float, int, str]]) -> Drawing | None:
+    """Mean runtime across collections: (title, mean seconds, runs, the mean as its note prints it).
+
+    In the order to show. None for fewer than two.
+    """
     from mkdocs_sweepprof.figures.trend import draw as draw_points
 
     return draw_points(points)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mkdocs_sweepprof.analysis.results import Analysis, ComparisonStat, Effect
+from mkdocs_sweepprof.analysis.results import Analysis, ComparisonStat, Effect, LevelStat
 from mkdocs_sweepprof.figures.theme import CATEGORIES, GREY
+from mkdocs_sweepprof.levels import ordered
 from mkdocs_sweepprof.note.escape import Safe, code, esc, plain
 from mkdocs_sweepprof.note.facts import MAX_LEVELS, UNATTRIBUTED, Facts, shown_runs
 from mkdocs_sweepprof.note.wording import SHORT_SOURCES, Wording, told_reason
@@ -108,6 +109,12 @@ class Tables:
     def _name(self, text: str, depth: int = 0) -> Cell:
         return Cell(self.w.name(text), depth=depth)
 
+    @staticmethod
+    def _ordered(stats: Sequence[LevelStat]) -> list[LevelStat]:
+        """A group's levels as rows: slowest first, but an order that someone has given stays."""
+        given = [s.level for s in stats]
+        return list(stats) if given != ordered(given) else sorted(stats, key=lambda s: -s.mean)
+
     # --- runtime ---------------------------------------------------------------------------------------------------
 
     def levels(self) -> Safe | None:
@@ -118,7 +125,7 @@ class Tables:
             return None
         heads = [Head(self.w.name(a.group)), *(Head(S(x), True) for x in ("runs", "mean", "median", "min", "max"))]
         rows = []
-        for s in sorted(stats, key=lambda s: -s.mean)[:MAX_ROWS]:
+        for s in self._ordered(stats)[:MAX_ROWS]:
             base = f"runtime.by.{a.group}.{s.level}"
             rows.append(
                 [self._name(s.level), *(self._fact(f"{base}.{x}") for x in ("count", "mean", "median", "min", "max"))]
@@ -242,7 +249,7 @@ class Tables:
         p, a = self.a.profile, self.a
         if p is None or a.group is None:
             return None
-        levels = [s.level for s in sorted(a.by.get(a.group, []), key=lambda s: -s.mean)]
+        levels = [s.level for s in self._ordered(a.by.get(a.group, []))]
         if not 2 <= len(levels) <= MAX_ROWS:
             return None
         stats = {s.path: s for s in p.sections}
@@ -280,7 +287,7 @@ class Tables:
         x, a = self.a.intervals, self.a
         if x is None or a.group is None or len(x.tail_by_group) < 2:
             return None
-        means = {s.level: s.mean for s in a.by.get(a.group, [])}
+        order = {s.level: i for i, s in enumerate(self._ordered(a.by.get(a.group, [])))}
         heads = [Head(self.w.name(a.group)), Head(S("mean wall"), True), Head(S("final tail"), True)]
         hours = self.f.unit == "h"
         # Log lines that end with the last epoch: a column of shares that all print as zero says nothing.
@@ -291,7 +298,7 @@ class Tables:
             heads.append(Head(S("in hours"), True))
         heads.append(Head(S("share of wall"), True))
         rows = []
-        for t in sorted(x.tail_by_group, key=lambda t: -means.get(t.level, 0.0))[:MAX_ROWS]:
+        for t in sorted(x.tail_by_group, key=lambda t: order.get(t.level, len(order)))[:MAX_ROWS]:
             cells = [
                 self._name(t.level),
                 self._fact(f"runtime.by.{a.group}.{t.level}.mean"),

@@ -498,7 +498,15 @@ def test_unit_follows_the_median(median: float | None, printed: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "printed"),
-    [(618.0000003, "618s"), (10.0, "10s"), (8.8257, "8.83s"), (0.3366, "0.34s"), (0.001, "1.00ms"), (0.00122, "1.22ms"), (0.0, "0.00s")],
+    [
+        (618.0000003, "618s"),
+        (10.0, "10s"),
+        (8.8257, "8.83s"),
+        (0.3366, "0.34s"),
+        (0.001, "1.00ms"),
+        (0.00122, "1.22ms"),
+        (0.0, "0.00s"),
+    ],
 )
 def test_seconds_per_call(value: float, printed: str) -> None:
     assert seconds(value) == printed
@@ -772,16 +780,16 @@ def _timed(analysis: Analysis) -> float:
 
 def test_trend(boards: dict[str, Board]) -> None:
     points = [
-        ("Continuous v2", 36936.0, 36),
-        ("v3", 4428.6, 36),
-        ("<b>{{ x }}</b> $y$", 90.0, 1),
-        ("z" * 300, 5e4, 10_000),
+        ("Continuous v2", 36936.0, 36, "10.26h"),
+        ("v3", 4428.6, 36, "73.81m"),
+        ("<b>{{ x }}</b> $y$", 90.0, 1, "1.50m"),
+        ("z" * 300, 5e4, 10_000, "13.89h"),
     ]
     drawing = figures.draw_trend(points)
     assert drawing is not None and drawing.name == "trend"
     check_svg(drawing)
     check_layout(boards["trend"])
-    assert {"10.26h", "1.23h", "1.50m", "36 runs", "1 run", "10000 runs"} <= set(boards["trend"].words)
+    assert {"10.26h", "73.81m", "1.50m", "36 runs", "1 run", "10000 runs"} <= set(boards["trend"].words)
     assert "highest in zzz" in drawing.alt and "lowest in <b>{{ x }}</b> $y$, 1.50m over 1 run" in drawing.alt
     assert figures.draw_trend(points[:1]) is None and figures.draw_trend([]) is None
 

@@ -361,3 +361,22 @@ def test_the_script_and_style_need_nothing_else() -> None:
     used = set(re.findall(r"sweepprof-[a-z0-9-]+", " ".join(re.findall(r'class="([^"]*)"', page))))
     assert not {c for c in used if c not in style} - {"sweepprof-sortable"}
     assert plain("<b>x</b>") == "x"
+
+
+def test_an_order_of_levels_that_is_given_orders_the_tables() -> None:
+    sections = {"train": (10, 500.0)}
+    runs = [
+        run(f"{x}{i}", {"size": x}, w + i, sections)
+        for x, w in (("big", 900), ("mid", 1500), ("small", 800))
+        for i in (0, 1)
+    ]
+
+    def rows(config: str) -> list[list[str]]:
+        page = as_html(note(analysis(runs, "group: size\n" + config)))
+        bodies = re.findall(r"<caption>(?:Wall time|Time per call) by .*?</table>", page, re.DOTALL)
+        return [re.findall(r'<th scope="row"><code>(\w+)', b) for b in bodies]
+
+    assert rows("levels: {size: [small, mid, big]}") == [["small", "mid", "big"]] * 2
+    assert rows("") == [["mid", "big", "small"]] * 2
+    written = note(analysis(runs, "group: size\nlevels: {size: [small, mid, big]}"))
+    assert "slowest first: mid 0.42h, big 0.25h, small" in text_of(as_html(written))
