@@ -13,6 +13,9 @@ Reason = Literal["failed", "no_end", "not_started", "duplicate", "unreadable"]
 WallSource = Literal["profile", "sessions", "events", "tracker", "activity", "sections"]
 Role = Literal["evaluation", "training", "data", "setup", "output", "checkpoint", "other"]
 
+SPANS = 0.99
+"""An outermost section of this share of the wall is the run itself."""
+
 
 @dataclass(slots=True)
 class LevelStat:
@@ -212,6 +215,14 @@ class Profile:
     """Sections that are in no sum."""
     parallel: list[str] = field(default_factory=list)
     """Sections with overlapping calls that enter sums with the time they cover."""
+
+    @property
+    def spanning(self) -> str | None:
+        """The outermost section that is the run itself: its parts say where the time goes. None: there is none."""
+        if self.dominant is None or not self.dominant_children:
+            return None
+        share = next(s.share for s in self.sections if s.path == self.dominant)
+        return self.dominant if share >= SPANS else None
 
 
 @dataclass(slots=True)

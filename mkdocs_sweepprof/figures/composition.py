@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mkdocs_sweepprof.figures.base import Drawing
 from mkdocs_sweepprof.figures.canvas import BODY, CAP_HEIGHT, MARGIN, SMALL, Canvas
 from mkdocs_sweepprof.figures.parts import GAP, Rows
-from mkdocs_sweepprof.figures.style import Style, percent
+from mkdocs_sweepprof.figures.style import Style, by_size, percent
 from mkdocs_sweepprof.figures.text import fit, width
-from mkdocs_sweepprof.figures.theme import GREY, INK, MUTED, ON_FILL, Colour
+from mkdocs_sweepprof.figures.theme import CATEGORIES, GREY, INK, MUTED, ON_FILL, Colour
 
 if TYPE_CHECKING:
     from mkdocs_sweepprof.analysis.results import Analysis, Profile
@@ -77,7 +78,10 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
         if analysis.group is not None and levels
         else ""
     )
-    caption = f"Mean share of wall time by outermost section{by}. Hatched: time that no section covers."
+    what = "outermost section"
+    if profile.spanning is not None:
+        what = f"section inside {style.short(profile.spanning)}, which spans the runs"
+    caption = f"Mean share of wall time by {what}{by}. Hatched: time that no section covers."
     if gathered:
         caption += f" Other: {gathered} smaller section{'s' if gathered != 1 else ''}."
     if whole > ABOVE_WALL:
@@ -88,16 +92,25 @@ def draw(analysis: Analysis, style: Style) -> Drawing | None:
 def _parts(profile: Profile, levels: list[str], style: Style) -> tuple[list[_Part], int]:
     """Large sections by falling share, the others, what is not profiled; and how many the others are."""
     stats = {s.path: s for s in profile.sections}
-    outermost = [stats[path] for path in profile.outermost if path in stats]
-    large = [stats[path] for path in style.colours if path in stats]
-    small = [s for s in outermost if s.path not in style.colours]
+    span = stats.get(profile.spanning or "")
+    colours: Mapping[str, Colour] = style.colours
+    names: dict[str, str] = {}
+    paths = list(profile.outermost)
+    if span is not None:
+        # One bar of a single colour says nothing: the parts of the section that spans the runs take its place.
+        paths = [*(path for path in paths if path != span.path), *profile.dominant_children]
+        colours = by_size(profile, paths, len(CATEGORIES) - 1)
+        names = style.last(paths)
+    shown = [stats[path] for path in paths if path in stats]
+    large = [stats[path] for path in colours if path in stats]
+    small = [s for s in shown if s.path not in colours]
     if len(small) == 1:
         # One section needs no collective name.
         large, small = [*large, *small], []
     parts = [
         _Part(
-            style.name(s.path),
-            style.colours.get(s.path, GREY),
+            names.get(s.path, style.name(s.path)),
+            colours.get(s.path, GREY),
             [s.share, *(s.by_group_share.get(v, 0.0) for v in levels)],
         )
         for s in large
@@ -105,6 +118,16 @@ def _parts(profile: Profile, levels: list[str], style: Style) -> tuple[list[_Par
     if small:
         shares = [sum(s.share for s in small), *(sum(s.by_group_share.get(v, 0.0) for s in small) for v in levels)]
         parts.append(_Part(OTHER, GREY, shares))
+    if span is not None:
+        inside = [stats[path] for path in profile.dominant_children]
+        own = [
+            span.self_share,
+            *(span.by_group_share.get(v, 0.0) - sum(s.by_group_share.get(v, 0.0) for s in inside) for v in levels),
+        ]
+        if own[0] >= LEAST_PRINTED:
+            parts.append(
+                _Part(f"rest of {style.name(span.path)}", CATEGORIES[len(colours)], [max(0.0, x) for x in own])
+            )
     rest = [profile.unattributed, *(profile.unattributed_by_group.get(v, 0.0) for v in levels)]
     if any(share > 0 for share in rest):
         parts.append(_Part(UNATTRIBUTED, None, [max(0.0, share) for share in rest]))
@@ -160,10 +183,14 @@ def _bar(
 
 def _finding(profile: Profile, style: Style) -> str:
     stats = {s.path: s for s in profile.sections}
-    shares = sorted(((stats[p].share, p) for p in profile.outermost if p in stats), key=lambda pair: -pair[0])
+    span = profile.spanning
+    among = profile.outermost if span is None else profile.dominant_children
+    shares = sorted(((stats[p].share, p) for p in among if p in stats), key=lambda pair: -pair[0])
     share, path = shares[0]
     unknown = profile.unattributed
     first = f"{style.short(path)} is the largest recorded section with {percent(share)} of wall time"
+    if span is not None:
+        first = f"{style.short(span)} spans the runs; inside it, {style.short(path)} is largest with {percent(share)}"
     second = f"next is {style.short(shares[1][1])} with {percent(shares[1][0])}" if len(shares) > 1 else ""
     if unknown > share:
         parts = [f"{percent(unknown)} of wall time was not profiled", first, second]

@@ -114,10 +114,15 @@ def _levels(analysis: Analysis) -> tuple[str, ...]:
 def _colours(profile: Profile | None) -> dict[str, Colour]:
     if profile is None:
         return {}
+    return by_size(profile, profile.outermost)
+
+
+def by_size(profile: Profile, paths: Iterable[str], limit: int | None = None) -> dict[str, Colour]:
+    """Colours for the largest of these sections, in rank order; at most ``limit``."""
     shares = {s.path: s.share for s in profile.sections}
-    large = [path for path in profile.outermost if shares.get(path, 0.0) >= SMALLEST_SHARE]
+    large = [path for path in paths if shares.get(path, 0.0) >= SMALLEST_SHARE]
     large.sort(key=lambda path: -shares[path])
-    return dict(zip(large, CATEGORIES, strict=False))
+    return dict(zip(large, CATEGORIES[:limit], strict=False))
 
 
 def colour_of(style: Style, path: str) -> Colour:

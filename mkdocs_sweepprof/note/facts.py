@@ -382,10 +382,16 @@ def _one_line(text: str) -> str:
 
 
 def bar_sections(p: Profile) -> tuple[list[SectionStat], list[SectionStat]]:
-    """Outermost sections with a segment of their own in the composition bar, and those lumped together."""
+    """Sections with a segment of their own in the composition bar, and those lumped together.
+
+    They are the outermost ones; in place of one that spans the runs, the sections inside it.
+    """
     stats = {s.path: s for s in p.sections}
-    outer = sorted((stats[path] for path in p.outermost), key=lambda s: -s.share)
-    own = [s for s in outer if s.share >= BAR_SEGMENT][:BAR_SEGMENTS]
+    span = p.spanning
+    paths = p.outermost if span is None else [*(x for x in p.outermost if x != span), *p.dominant_children]
+    outer = sorted((stats[path] for path in paths), key=lambda s: -s.share)
+    # The rest of a section that spans the runs takes a colour as well.
+    own = [s for s in outer if s.share >= BAR_SEGMENT][: BAR_SEGMENTS - (span is not None)]
     names = {s.path for s in own}
     return own, [s for s in outer if s.path not in names]
 

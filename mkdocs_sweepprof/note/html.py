@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mkdocs_sweepprof.analysis.results import Analysis, ComparisonStat, Effect, LevelStat
+from mkdocs_sweepprof.analysis.results import Analysis, ComparisonStat, Effect, LevelStat, Profile, SectionStat
 from mkdocs_sweepprof.figures.theme import CATEGORIES, GREY
 from mkdocs_sweepprof.levels import ordered
 from mkdocs_sweepprof.note.escape import Safe, code, esc, plain
@@ -446,18 +446,26 @@ class Tables:
         own, rest = self.w.bar_sections()
         out = []
         for i, s in enumerate(own):
-            out.append((self.w.name(s.path), s.share, f"section.{s.path}.share", _fill(i)))
+            out.append((self._part_name(s, p), s.share, f"section.{s.path}.share", _fill(i)))
         lumped = sum(s.share for s in rest)
         if rest and lumped > 0.00005:
             name = (
-                self.w.name(rest[0].path)
+                self._part_name(rest[0], p)
                 if len(rest) == 1
                 else S("{} smaller sections").format(self.w.number(len(rest)))
             )
             out.append((name, lumped, "sections.rest.share", ("grey", f"background:{GREY.light}")))
+        span = next((s for s in p.sections if s.path == p.spanning), None)
+        if span is not None and span.self_share > 0.00005:
+            name = S("rest of {}").format(self.w.name(span.path))
+            out.append((name, span.self_share, f"section.{span.path}.self_share", _fill(len(own))))
         if p.unattributed > UNATTRIBUTED:
             out.append((S("not profiled"), p.unattributed, "sections.unattributed.share", ("gap", _HATCH)))
         return out
+
+    def _part_name(self, s: SectionStat, p: Profile) -> Safe:
+        """A section's name in the bar: within the section that spans the runs, where there is one."""
+        return self.w.section_within(s.path, p.spanning)
 
     def _bar_intervals(self) -> list[tuple[Safe, float, str, tuple[str, str]]]:
         x = self.a.intervals

@@ -52,8 +52,6 @@ NOTICEABLE = 0.005
 """An effect below this prints as 0.00."""
 STANDS_OUT = 1.25
 """The opening is worth a look when it is this many times the longest later interval."""
-SPANS = 0.99
-"""An outermost section of this share is the run itself: its parts say where the time goes."""
 SMALL_DIFFERENCE = 0.10
 """Parts of a difference below this are "little"."""
 LISTED = 5
@@ -1019,7 +1017,7 @@ class Wording:
         if self.partial:
             mean = S("Averaged over {}, ").format(self.profiled())
         children = sorted((stats[c] for c in p.dominant_children), key=lambda s: -s.share)
-        inside = children if children and top.path == p.dominant and top.share >= SPANS else []
+        inside = children if top.path == p.spanning else []
         if len(ties) > 1:
             text = S("{}{} tie as the largest sections with {} of wall time each.").format(
                 mean, self.names(s.path for s in ties), self._share(top)

@@ -362,6 +362,28 @@ def test_small_sections_are_gathered_and_the_largest_competes(boards: dict[str, 
     assert "Other: 2 smaller sections." in made["composition"].caption
 
 
+def test_a_section_that_spans_the_runs_is_taken_apart(boards: dict[str, Board]) -> None:
+    sections = [
+        Section("train_loop", 1, 996.0),
+        Section("train_loop/step", 10, 600.0),
+        Section("train_loop/eval", 10, 300.0),
+        Section("train_loop/log", 10, 4.0),
+        Section("train_loop/save", 10, 3.0),
+    ]
+    found = analysis_of([run(i, 1000.0, {"task": "aabb"[i]}, sections) for i in range(4)], group="task")
+    drawn = by_name(figures.draw(found))["composition"]
+    board = boards["composition"]
+    check_layout(board)
+    assert {"step", "eval", "rest of train_loop", "other sections", "not profiled"} <= set(board.words)
+    assert {"60.00%", "30.00%", "8.90%", "0.70%", "0.40%"} <= set(board.words) and "100%" not in board.words
+    first = [b for b in board.bars if b[1] == board.bars[0][1]]
+    assert [b[4] for b in first] == [*theme.CATEGORIES[:2], theme.GREY, theme.CATEGORIES[2], None]
+    assert drawn.alt.startswith("train_loop spans the runs; inside it, train_loop/step is largest with 60.00%")
+    assert drawn.caption.startswith(
+        "Mean share of wall time by section inside train_loop, which spans the runs, over all runs and at each level of"
+    )
+
+
 def test_self_time_is_a_column(boards: dict[str, Board]) -> None:
     figures.draw(analysis_of([run(i, 100.0 + i, {"m": "ab"[i % 2]}) for i in range(4)], group="m"))
     words = boards["dominant-section"].words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from functools import cache
 
@@ -702,3 +703,24 @@ def test_the_order_of_reasons_is_that_of_their_number_and_name() -> None:
 
 def test_the_log_and_the_page_agree_on_how_many_problems_are_listed() -> None:
     assert build.MAX_LISTED == wording.MAX_PROBLEMS and build.MAX_LOGGED == wording.LISTED_PROBLEMS
+
+
+def test_a_section_that_spans_the_runs_is_taken_apart_in_the_bar() -> None:
+    sections = {
+        "train_loop": (1, 996.0),
+        "train_loop/step": (10, 600.0),
+        "train_loop/eval": (10, 300.0),
+        "train_loop/log": (10, 4.0),
+        "train_loop/save": (10, 5.0),
+        "setup": (1, 2.0),
+    }
+    runs = [run(f"r{i}", {"task": "aabb"[i]}, 1000.0, sections) for i in range(4)]
+    written = note(analysis(runs))
+    bar = written.markdown.partition('<p class="sweepprof-legend">')[2].partition("</p>")[0]
+    assert text_of(bar) == ("step 60.00% eval 30.00% three smaller sections 1.10% rest of train_loop 8.70%")
+    assert re.findall(r'data-fact="([^"]*)"', html.unescape(bar)) == [
+        "section.train_loop/step.share",
+        "section.train_loop/eval.share",
+        "sections.rest.share",
+        "section.train_loop.self_share",
+    ]
