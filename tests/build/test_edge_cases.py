@@ -342,7 +342,7 @@ def nasty_collection(folder: Path) -> None:
                         "id": "one",
                         "setting": "shared",
                         "verb": "<b>turn</b> {{ v }} *down* |",
-                        "sections": "run/*",
+                        "sections": "run/**",
                     },
                     {"id": "two", "label": "</p><script>{{ k }}</script> | `*`", "sections": "epoch/train"},
                 ],
