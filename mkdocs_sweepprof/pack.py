@@ -101,7 +101,7 @@ def pack(
         if progress:
             progress(i, len(jobs), collection.name)
         runs, problems, mentions = join(read_all(collection, by_name, redactor))
-        # Once more over all runs: a name learned from one layout's files is masked in another's.
+        # Once more over the joined runs, as a build does.
         masked = redactor.reading(Reading(runs, problems, mentions))
         out.append(_pack_one(collection, masked, place, {r.name: r.version for r in known}, force))
     if progress:

@@ -62,7 +62,8 @@ def work(collection: Collection, readings: Iterable[Reading], redact: Callable[[
     config, lines, problems = load_config(collection)
     config = masked_texts(config)
     runs, joined, mentions = join(readings)
-    # Once more over all runs: a name learned from one layout's files is masked in another's.
+    # Once more over the joined runs. Each source was masked by itself before it was remembered: what only one of them
+    # tells (a host's name) is not masked in another.
     masked = redact(Reading(runs, [*problems, *joined], mentions))
     made = tables.make(
         masked.runs,
